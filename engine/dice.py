@@ -228,7 +228,7 @@ class RolledFact(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `faces` begin with those kept from voided rolls of the same stream: `kept` lists (n of the voided roll, how many of its faces
     serve here); each voided face serves once, in order. The rest are fresh. `of` is the roll this one re-rolls (0: none),
-    `positions` which of its dice. `proven` is false when no fresh face came from the stream: physical dice, or kept faces alone.
+    `positions` which of its dice. `proven` is false when the fresh faces did not come from the stream: a player entered them.
     """
 
     stream: str
