@@ -15,10 +15,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Examples are random on purpose: a run that always draws the same ones finds nothing new. A failure prints what repeats it.
-_COMMON = {"deadline": None, "derandomize": False, "print_blob": True}
-settings.register_profile("dev", max_examples=40, **_COMMON)
-settings.register_profile("ci", max_examples=60, suppress_health_check=[HealthCheck.too_slow], **_COMMON)
-settings.register_profile("soak", max_examples=2000, suppress_health_check=[HealthCheck.too_slow], **_COMMON)
+# Machines that run other work beside the tests are slow at times, which says nothing about the code: no deadline, no "too slow".
+_SHARED = settings(deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", _SHARED, max_examples=40)
+settings.register_profile("ci", _SHARED, max_examples=60)
+settings.register_profile("soak", _SHARED, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
