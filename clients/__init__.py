@@ -1,1 +1,1 @@
-"""Programs for people and bots: each speaks the protocol, and imports nothing of the server."""
+"""Clients of a Dustup server. They speak the protocol through the `dustup` package and import nothing of the server."""
