@@ -91,10 +91,11 @@ class Leave(_FromClient, frozen=True, tag="leave"):
 
 
 class Do(_FromClient, frozen=True, tag="do"):
-    """Ask for a command. `command` is always a msgpack map with a str `type`, whatever the subprotocol; the ruleset decodes it."""
+    """Ask for a command: a map with a string `type`. `at` is the version the person was looking at."""
 
     id: ActionId
     session: Id
+    # Decoded, this is msgpack whatever the subprotocol, with every limit of the wire checked; only the ruleset reads it.
     command: Raw
     at: Count | None = None
 
@@ -107,7 +108,7 @@ class Options(_FromClient, frozen=True, tag="options"):
 
 
 class Odds(_FromClient, frozen=True, tag="odds"):
-    """Ask how likely the outcomes of a command are. `command` as in Do."""
+    """Ask how likely the outcomes of a command are."""
 
     id: RequestId
     session: Id

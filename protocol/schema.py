@@ -27,9 +27,7 @@ def build_schema(commands: Mapping[str, Sequence[type]]) -> dict[str, Any]:
     `$defs.ClientMessage` and `$defs.ServerMessage` describe the messages of each direction, `$defs.Command` any command
     of any ruleset, `$defs.<ruleset>` the commands of one, `$defs.<ruleset>.<Type>` each of their types.
     """
-    defs: dict[str, Any] = {}
-    for name, schema in _components((*CLIENT_TYPES, *SERVER_TYPES, *SHAPES), prefix="").items():
-        defs[name] = schema
+    defs = _components((*CLIENT_TYPES, *SERVER_TYPES, *SHAPES), prefix="")
     # A command is opaque to the protocol (msgspec.Raw); in JSON it is simply a map.
     command = {"$ref": "#/$defs/Command"}
     defs["Do"]["properties"]["command"] = command
@@ -77,7 +75,9 @@ def _is_ruleset(name: str, defs: Mapping[str, Any]) -> bool:
 
 def _components(types: Sequence[type], *, prefix: str) -> dict[str, Any]:
     _, found = msgspec.json.schema_components(types, ref_template=f"#/$defs/{prefix}{{name}}")
-    return {f"{prefix}{name}": schema for name, schema in found.items()}
+    # Python needs the look-ahead after `$`; other languages do not, and some cannot read it.
+    portable: dict[str, Any] = json.loads(json.dumps(found).replace(r"$(?!\\n)", "$"))
+    return {f"{prefix}{name}": schema for name, schema in portable.items()}
 
 
 def _union(types: Sequence[type]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def check_msgpack(data: bytes) -> None:
                 raise WireError("A message is a map.")
             continue
         if head in _FORBIDDEN:
-            raise WireError(f"There is {_FORBIDDEN[head]} at byte {start}.")
+            raise WireError(f"At byte {start} there is {_FORBIDDEN[head]}.")
         if is_key:
             raise WireError(f"The map key at byte {start} is not a string.")
         if 0x80 <= head <= 0x9F or head in _ARRAY_SIZES or head in _MAP_SIZES:
