@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b32encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct as Layout
 from types import TracebackType
 from typing import Literal, Protocol
@@ -256,13 +256,14 @@ class RecordMismatch(Exception):
 class RecordedDice:
     """Dice that repeat one entry, for its audit: they answer what was recorded and refuse everything else with RecordMismatch.
 
-    `idents` maps the id's number to the id; `commitments` and `reveals` map (stream, index) to hex.
+    `idents` are the entry's ids in the order they were drawn (an entry does not say their numbers: the first one asked for is the
+    first one recorded); `commitments` and `reveals` map (stream, index) to hex.
     """
 
     def __init__(
         self,
         rolls: Iterable[RolledFact],
-        idents: Mapping[int, str],
+        idents: Sequence[str],
         commitments: Mapping[tuple[str, int], str],
         reveals: Mapping[tuple[str, int], str],
     ) -> None:
@@ -271,6 +272,7 @@ class RecordedDice:
             if self._rolls.setdefault((fact.stream, fact.n), fact) is not fact:
                 raise RecordMismatch(f"roll {fact.n} of the {fact.stream} stream is recorded twice")
         self._idents = idents
+        self._first_ident: int | None = None
         self._commitments = commitments
         self._reveals = reveals
 
@@ -293,9 +295,12 @@ class RecordedDice:
         return self._recorded(self._reveals, stream, index, "opened seed")
 
     def ident(self, n: int) -> str:
-        if n not in self._idents:
-            raise RecordMismatch(f"no id number {n} is recorded")
-        return self._idents[n]
+        if self._first_ident is None:
+            self._first_ident = n
+        at = n - self._first_ident
+        if not 0 <= at < len(self._idents):
+            raise RecordMismatch(f"{len(self._idents)} ids are recorded, one more was asked for (number {n} of the session)")
+        return self._idents[at]
 
     @staticmethod
     def _recorded(known: Mapping[tuple[str, int], str], stream: str, index: int, what: str) -> str:
@@ -418,12 +423,11 @@ class _Check:
 
     def _order(self, fact: RolledFact) -> None:
         index, n = self._last.get(fact.stream, (0, 0))
-        if fact.n <= n or fact.index < index:
-            expected = f"a roll after {n}, in dice epoch {index} or later"
-            raise _Differs(fact.stream, fact.n, "order of rolls", expected, f"roll {fact.n} in dice epoch {fact.index}")
         skipped = fact.n - n - 1
-        if skipped and self._whole:
+        if skipped < 0 or (skipped and self._whole):
             raise _Differs(fact.stream, fact.n, "roll number", n + 1, fact.n)
+        if fact.index < index:
+            raise _Differs(fact.stream, fact.n, "dice epoch", index, fact.index)
         self._skipped += skipped
         self._last[fact.stream] = (fact.index, fact.n)
 
