@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from protocol.messages import Mark, Millis, Version
 
 Scalar = str | int | bool | None
-Fraction = Annotated[str, Meta(pattern=r"^(0|1|[1-9][0-9]*/[1-9][0-9]*)$", description="An exact chance: 0, 1 or a/b")]
+Fraction = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]*)/[1-9][0-9]*$", description="An exact chance a/b, from 0/1 to 1/1")]
 
 
 class _Shape(Struct, frozen=True, omit_defaults=True):
@@ -59,24 +59,38 @@ class Choice(_Shape, frozen=True):
     text: str
 
 
+class Ints(_Shape, frozen=True):
+    """Numbers that go with an answer: `least` to `most` of them, each from `low` to `high`; `choice` names the one that needs them."""
+
+    least: int
+    most: int
+    low: int
+    high: int
+    choice: str = ""
+
+
 class Question(_Shape, frozen=True):
-    """A prompt. `default` is taken at `deadline` (ms UTC) when nobody has answered."""
+    """A prompt. `default` is taken at `deadline` (ms UTC), if it has one, when nobody has answered."""
 
     id: str
     kind: str
     type: str
     text: str
     choices: list[Choice] = []
-    default: Scalar = None
+    default: str = ""
     deadline: Millis | None = None
+    ints: Ints | None = None
+    combatant: str | None = None
+    group: str | None = None
+    data: dict[str, Any] | None = None
 
 
 class Param(_Shape, frozen=True):
     """Something the player still has to fill in: the client sets `command[name]`."""
 
     name: str
-    kind: Literal["choice", "int", "text"]
     text: str
+    kind: Literal["choice", "int", "text"] = "choice"
     choices: list[Choice] = []
     min: int | None = None
     max: int | None = None
@@ -92,7 +106,7 @@ class Cost(_Shape, frozen=True):
 
 
 class Option(_Shape, frozen=True):
-    """Something legal. `command` is complete but for the params; `prompt` names the question it answers, if any."""
+    """Something legal. `command` is complete but for the params; `odds` when the server can tell its chances."""
 
     type: str
     text: str
@@ -100,6 +114,7 @@ class Option(_Shape, frozen=True):
     combatant: str | None = None
     params: list[Param] = []
     cost: list[Cost] = []
+    odds: bool = False
     prompt: str | None = None
 
 
@@ -123,8 +138,8 @@ class Chances(_Shape, frozen=True):
 
     type: str
     text: str
-    parts: list[Chance]
+    parts: list[Chance] = []
     damage: list[Amount] = []
 
 
-SHAPES: Final = (ViewBody, Event, PastEntry, Choice, Question, Param, Cost, Option, Chance, Amount, Chances)
+SHAPES: Final = (ViewBody, Event, PastEntry, Choice, Ints, Question, Param, Cost, Option, Chance, Amount, Chances)

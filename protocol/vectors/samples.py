@@ -179,10 +179,11 @@ FROM_SERVER: Final[dict[str, dict[str, Any]]] = {
                 "combatant": "c.ann",
                 "command": {"type": "attack", "combatant": "c.ann", "weapon": "w.sabre"},
                 "params": [
-                    {"name": "target", "kind": "choice", "text": "Whom?", "choices": [{"value": "c.bo", "text": "Bo"}]},
-                    {"name": "extra", "kind": "int", "text": "Extra dice", "min": 0, "max": 3, "default": 0, "optional": True},
+                    {"name": "target", "text": "Whom?", "choices": [{"value": "c.bo", "text": "Bo"}]},
+                    {"name": "extra", "text": "Extra dice", "kind": "int", "min": 0, "max": 3, "default": 0, "optional": True},
                 ],
                 "cost": [{"pool": "ap", "amount": 1}],
+                "odds": True,
             },
             {"type": "duel.reroll", "text": "Keep it", "command": {"type": "answer", "prompt": "p.10", "choice": "no"}, "prompt": "p.10"},
         ],
