@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, gcd, lcm
+from operator import add
 from typing import Generic, TypeVar, overload
 
 import msgspec
@@ -117,8 +118,8 @@ def _plus(a: int, b: int) -> int: ...
 @overload
 def _plus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]: ...
 def _plus(a: Outcome, b: Outcome) -> Outcome:
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return tuple(x + y for x, y in zip(a, b, strict=True))
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(map(add, a, b))
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     raise ValueError(f"cannot add {a} and {b}")
@@ -167,7 +168,7 @@ def mix(parts: Iterable[tuple[int, Dist[T]]]) -> Dist[T]:
 
 def pool(n: int, faces: Mapping[int, T]) -> Dist[T]:
     """The sum over `n` dice whose equally likely faces count as `faces` says, as (successes, complications) for example:
-    `pool(2, {face: (int(face <= 10), int(face == 20)) for face in range(1, 21)})`."""
+    `pool(2, {face: (int(face <= 10), int(face == 20)) for face in range(1, 21)})`. Large pools of pairs take milliseconds: keep them."""
     weights: dict[T, int] = {}
     for worth in faces.values():
         weights[worth] = weights.get(worth, 0) + 1

@@ -90,6 +90,12 @@ def test_keeping_and_dropping_marks_the_dice_that_count_and_shows_the_others(tex
     assert result.total == group.total == sum(counting)
 
 
+@pytest.mark.parametrize(("text", "counting"), [("3d6kh1", [0]), ("3d6kl1", [2]), ("3d6dh1", [1, 2]), ("3d6dl1", [0, 1])])
+def test_of_equal_dice_the_earlier_one_is_the_higher(text: str, counting: list[int]):
+    (group,) = rolled(text, 5, 5, 5).groups
+    assert [at for at, die in enumerate(group.dice) if die.kept] == counting
+
+
 def test_each_pool_is_one_roll_in_reading_order():
     table = Table(1, 2, 3, 4, 5, 6)
     evaluate(parse("2d6 + (d20 - 3d4)*2"), table)

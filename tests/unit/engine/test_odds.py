@@ -197,7 +197,7 @@ def test_impossible_requests_are_refused():
         die(0)
     with pytest.raises(ValueError, match="times"):
         die(6).times(-1)
-    with pytest.raises(ValueError, match=r"shorter|longer"):
+    with pytest.raises(ValueError, match="cannot add"):
         constant((1, 2)) + constant((1,))
     with pytest.raises(ValueError, match="outcome"):
         mix([(0, die(6))])
