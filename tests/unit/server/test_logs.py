@@ -272,6 +272,16 @@ def test_long_values_are_cut_and_say_how_long_they_were(out: io.StringIO):
     assert str(line["value"]).endswith("(2000 characters)")
 
 
+def test_a_secret_at_the_place_where_a_value_is_cut_is_still_known_for_one(out: io.StringIO):
+    logs.configure("info", "json", out)
+    for planted in ("redis://user:PLANTEDPLANTEDPLANTED@db.example/0", "abcdefghijklmnop.planted0-planted"):
+        for place in range(logs.MAX_VALUE - len(planted), logs.MAX_VALUE):
+            logs.get_logger("a").info("x", value="/" * place + planted.replace("planted0-planted", "p1an-ted0-p1an-ted0"))
+    assert out.getvalue().count("\n") > 60
+    for part in ("PLA", "p1an"):
+        assert part not in out.getvalue()
+
+
 def test_values_json_cannot_hold_are_shown_somehow(out: io.StringIO):
     logs.configure("info", "json", out)
 
