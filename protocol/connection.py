@@ -126,8 +126,8 @@ class Connection:
         self._joined: set[str] = set()
         # Session -> id of the join that is being answered.
         self._joining: dict[str, str | None] = {}
-        # Request id -> the session it is for.
-        self._outstanding: dict[str, str] = {}
+        # Request id -> the session it is for, and whether it is an action, which may be sent again.
+        self._outstanding: dict[str, tuple[str, bool]] = {}
 
     @property
     def joined(self) -> frozenset[str]:
@@ -185,9 +185,10 @@ class Connection:
 
     def _request(self, message: _Request) -> list[Event]:
         session, id = message.session, message.id
+        request = (session, isinstance(message, Do | Salt))
         outstanding = self._outstanding
         if id is not None and id in outstanding:
-            if isinstance(message, Do | Salt) and outstanding[id] == session:
+            if request[1] and outstanding[id] == request:
                 return []
             # Not `id=id`: that would look like the answer to the request that is still waiting.
             return [self._fault(Code.BAD_FRAME, f"The id '{id}' belongs to a request that is not answered yet.", data={"id": id})]
@@ -203,7 +204,7 @@ class Connection:
         if isinstance(message, Leave):
             self.left(session)
         if id is not None:
-            outstanding[id] = session
+            outstanding[id] = request
         return [message]
 
     def _start_join(self, message: Join) -> Fault | None:
@@ -279,7 +280,7 @@ class Connection:
 
     def _answered(self, message: ServerMessage) -> None:
         id = getattr(message, "id", None)
-        session = None if id is None else self._outstanding.pop(id, None)
+        session = None if id is None else self._outstanding.pop(id, (None, False))[0]
         if isinstance(message, Joined):
             joined = message.session
             # Without an entry the client has left again before its join was answered.

@@ -102,7 +102,7 @@ CODES: Final[Mapping[str, CodeInfo]] = MappingProxyType(
         Code.REVOKED: _server("Your access has been withdrawn. Ask the host of the table."),
         Code.NO_SESSION: _server("There is no such table."),
         Code.NOT_JOINED: _server("Join the table on this connection first."),
-        Code.TOO_OLD: _server("That action id is older than those the server remembers. Look at the table before acting again."),
+        Code.TOO_OLD: _server("A later action was done already. Look at the table before acting again."),
         Code.RATE_LIMITED: _server("Too many messages in a short time. Wait a moment.", retry=True),
         Code.UNAVAILABLE: _server("The server cannot tell whether this was done. Send it again with the same id.", retry=True),
         Code.ARCHIVED: _server("The table is being fetched from the archive. Try again in a moment.", retry=True),
