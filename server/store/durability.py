@@ -5,6 +5,9 @@ os          handed to the operating system: survives the death of any process, n
 disk        on the disk of the primary
 replicas:n  received by n replicas (their memory), beside what the primary does
 
+On a server with `appendfsync everysec` the `os` label has a gap: while a sync is running, which on a slow disk takes up to 2 s,
+new writes wait in the server's memory. `appendfsync no` and `always` have no such gap; the embedded store uses them alone.
+
 Only what was confirmed is ever claimed: a wait that ran out of time falls back to the label the server's own settings earn.
 """
 

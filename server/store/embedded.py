@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
+from server.store.aof_sync import AofSync
 from server.store.clients import Clients, connect
 from server.store.redis import BOUND_S, RedisStore
 from server.store.valkey import ValkeyProcess
@@ -21,7 +22,9 @@ class EmbeddedStore(RedisStore):
     def __init__(self, data_dir: Path | str, durability: str = "everysec", *, bound_s: float = BOUND_S, queue_limit: int = 10_000) -> None:
         if durability.startswith("replicas"):
             raise ValueError("the embedded store has no replicas: use --durability everysec or always, or --redis URL")
-        self.process = ValkeyProcess(Path(data_dir), appendfsync="always" if durability == "always" else "everysec")
+        always = durability == "always"
+        self.process = ValkeyProcess(Path(data_dir), appendfsync="always" if always else "no")
+        self._sync = None if always else AofSync(self.process.log_folder)
         super().__init__("embedded:", durability, bound_s=bound_s, queue_limit=queue_limit)
 
     def _check(self, url: str) -> str:
@@ -37,7 +40,11 @@ class EmbeddedStore(RedisStore):
         except BaseException:
             await self.process.close()
             raise
+        if self._sync is not None:
+            self._sync.start()
 
     async def close(self) -> None:
         await super().close()
+        if self._sync is not None:
+            await self._sync.close()
         await self.process.close()

@@ -50,10 +50,11 @@ class HintListener:
         self._task = asyncio.create_task(self._run(), name="store-hints")
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        task, self._task = self._task, None
+        while task is not None and not task.done():
+            # More than once: before Python 3.12 wait_for() may swallow a cancellation that meets an arriving message.
+            task.cancel()
+            await asyncio.wait([task], timeout=0.1)
 
     def on_hint(self, callback: Callable[[str, int], None]) -> None:
         self._callbacks.append(callback)

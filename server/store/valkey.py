@@ -29,6 +29,7 @@ LOADING_LIMIT_S: Final = 120.0  # a log of a few gigabytes takes a while to read
 STOP_LIMIT_S: Final = 15.0
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 5.0
+LOG_FOLDER: Final = "appendonlydir"
 STEADY_S: Final = 10.0  # one that lived this long died of something new
 
 _log = structlog.get_logger(__name__)
@@ -59,12 +60,12 @@ def find_valkey() -> Path:
 
 
 class ValkeyProcess:
-    """Valkey on a unix socket, with its files in `data_dir`. `appendfsync` is "everysec", "always" or "no".
+    """Valkey on a unix socket, with its files in `data_dir`. `appendfsync` is "no", "everysec" or "always".
 
     start() raises StoreUnavailable when the folder is in use, cannot be written, or Valkey does not come up.
     """
 
-    def __init__(self, data_dir: Path, *, appendfsync: str = "everysec", program: Path | None = None) -> None:
+    def __init__(self, data_dir: Path, *, appendfsync: str = "no", program: Path | None = None) -> None:
         self.data_dir = data_dir.expanduser().absolute()
         self.restarts = 0
         self._appendfsync = appendfsync
@@ -79,6 +80,11 @@ class ValkeyProcess:
     def socket_path(self) -> Path:
         """Where to connect. Known once started; it stays the same through restarts of Valkey."""
         return self._socket
+
+    @property
+    def log_folder(self) -> Path:
+        """Where Valkey keeps its append-only files."""
+        return self.data_dir / LOG_FOLDER
 
     @property
     def pid(self) -> int | None:
@@ -166,6 +172,7 @@ class ValkeyProcess:
             # The command line must keep naming the settings file: that is how an orphan is known for ours.
             "set-proc-title": "no",
             "appendonly": "yes",
+            "appenddirname": LOG_FOLDER,
             "appendfsync": self._appendfsync,
             "save": "",
             "maxmemory-policy": "noeviction",
@@ -205,7 +212,7 @@ class ValkeyProcess:
         except (OSError, ValueError):
             return None
         # Process ids are used again: only one that was started with our settings file is ours.
-        return pid if pid > 1 and str(self._settings_path) in _command_line(pid) else None
+        return pid if pid > 1 and str(self._settings_path) in command_line(pid) else None
 
     # ------------------------------------------------------------------ the process
 
@@ -307,7 +314,7 @@ def _takes_sockets(path: Path) -> bool:
     return True
 
 
-def _command_line(pid: int) -> str:
+def command_line(pid: int) -> str:
     """The command line of a process, "" when there is none or it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
