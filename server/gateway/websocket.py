@@ -299,6 +299,8 @@ class Socket:
             return
         if missed:
             self.push(missed)
+        for question in actor.fanout.open_questions(session, seat):
+            self.send(question)
 
     # --- commands ----------------------------------------------------------------------------------------------------------
 

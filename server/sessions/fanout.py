@@ -121,6 +121,14 @@ class Fanout:
             if (prompt := item.after.prompts.get(change.id)) is not None and prompt.to == sight.seat and prompt.answer is None
         )
 
+    def open_questions(self, session: Session, seat: str) -> list[Prompt]:
+        """The questions that wait for a seat now: what somebody who joins is asked."""
+        return [
+            Prompt(self.session_id, session.v, view_entity(self.rules, session, "prompts", prompt, "asked"))
+            for prompt in session.prompts.values()
+            if prompt.to == seat and prompt.answer is None
+        ]
+
     def encode(self, item: Item, parts: dict[str, Any], codec: Codec) -> list[Wire]:
         """The frames of an entry for one sight, in as many parts as it needs."""
         entry = item.entry
