@@ -1,8 +1,6 @@
 """Client for Dustup tables: a live view, actions that happen exactly once, and a connection that mends itself.
 
-    async with dustup.connect(url, token) as client:
-        table = await client.join(session)
-        await table.chat("hi")
+Start with `connect`, then `Client.join` for a `Table`; README.md has an example of ten lines.
 """
 
 from . import http

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from . import _codec
 from ._codec import Message
+from ._events import Answered, Changed, Event, Failed, Fatal, HangUp, Present, Prompted, TableLost, Welcomed
 from ._replica import Replica
 from ._requests import RETRIED, Backoff, Request, Requests, refusal
 from ._version import __version__
@@ -34,74 +35,6 @@ FATAL_CLOSE = {
     4013: ("too_large", "a message was larger than the server takes"),
 }
 FATAL_CODES = frozenset({"unauthorized", "expired", "revoked", "unsupported_version"})
-
-
-@dataclass(frozen=True, slots=True)
-class Welcomed:
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer to request `id`."""
-
-    id: str
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Request `id` will get no answer, or was refused."""
-
-    id: str
-    error: DustupError
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A table's view moved on: `message` is the frame, reset or joined that did it. `first` marks the first join."""
-
-    session: str
-    message: Message
-    first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    session: str
-    prompt: Message
-
-
-@dataclass(frozen=True, slots=True)
-class Present:
-    session: str
-    seats: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class TableLost:
-    """The table cannot be joined (any more)."""
-
-    session: str
-    error: DustupError
-
-
-@dataclass(frozen=True, slots=True)
-class HangUp:
-    """Close the connection now, with this close code; a new one may be opened after `reconnect_in`."""
-
-    code: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fatal:
-    """The client is finished: reconnecting would not help."""
-
-    error: Closed
-
-
-Event = Welcomed | Answered | Failed | Changed | Prompted | Present | TableLost | HangUp | Fatal
 
 
 @dataclass(slots=True)
@@ -416,7 +349,7 @@ class Core:
 
     def _join_refused(self, session: str, message: Message, now: float, events: list[Event]) -> None:
         replica, join = self.tables[session], self._joins[session]
-        if message["code"] in RETRIED:
+        if message["code"] in RETRIED or message["code"] == "busy":
             join.sent = False
             join.due = now + join.waits.next(message.get("retry_after"))
         elif message["code"] in ("too_old", "resync") and not replica.fresh:

@@ -119,6 +119,8 @@ class Replica:
             known = self.view.get(kind, {})
             for id in ids:
                 known.pop(id, None)
+            if not known:
+                self.view.pop(kind, None)  # a view names no kind that it shows nothing of
         self.v = v
         self.stamp = message.get("stamp", "")
         self.recent.append(message)
@@ -130,6 +132,8 @@ class Replica:
         """Prompts that this seat may answer now, in the view's order, each with its `id`."""
         found: dict[str, Message] = {}
         for id, prompt in self.view.get("prompts", {}).items():
+            if prompt.get("answered"):
+                continue
             whole = {**prompt, **self.asked.get(id, {}), "id": id}
             if whole.get("to", self.seat) == self.seat and (id in self.asked or whole.get("choices") is not None):
                 found[id] = whole

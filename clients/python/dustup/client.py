@@ -14,7 +14,8 @@ from typing import Any
 import aiohttp
 
 from ._codec import FRAME_OUT, Message
-from ._core import Answered, Changed, Core, Event, Failed, Fatal, HangUp, Present, Prompted, TableLost, Welcomed
+from ._core import Core
+from ._events import Answered, Changed, Event, Failed, Fatal, HangUp, Present, Prompted, TableLost, Welcomed
 from .errors import Closed, DustupError, Refused, Unauthorized, Unavailable
 from .links import socket_url
 from .table import Table
@@ -402,6 +403,4 @@ def connect(
     bounds of the jittered, doubling wait between connections, in seconds. Raises BadLink at once for an address that is none;
     entering raises Unavailable, Unauthorized or UnsupportedVersion.
     """
-    return Connecting(
-        Client(url, token, patience=patience, wait=wait, first_delay=first_delay, longest_delay=longest_delay, rng=rng)
-    )
+    return Connecting(Client(url, token, patience=patience, wait=wait, first_delay=first_delay, longest_delay=longest_delay, rng=rng))

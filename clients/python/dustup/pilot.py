@@ -116,7 +116,7 @@ class Pilot:
             return self._stirred
         if await self._send(command, report):
             report.actions += 1
-            self._this_turn += 1
+            self._this_turn = 0 if _ends_turn(command) else self._this_turn + 1
         self._stirred = True
         return True
 
@@ -165,7 +165,7 @@ class Pilot:
             weight = self._weight(option)
             if weight <= 0 or (command := self._fill(option)) is None or _key(command) in self._refused_here:
                 continue
-            (ends if ENDS_TURN.search(str(option["command"].get("type", ""))) else acts).append((weight, command))
+            (ends if _ends_turn(command) else acts).append((weight, command))
         if ends and (not acts or self._rng.random() < END_FIRST + END_GROWTH * self._this_turn):
             acts = ends
         if not acts:
@@ -207,6 +207,10 @@ class Pilot:
             low = param.get("min", default if default is not None else 0)
             return self._rng.randint(low, max(low, param.get("max", low)))
         return default
+
+
+def _ends_turn(command: Mapping[str, Any]) -> bool:
+    return ENDS_TURN.search(str(command.get("type", ""))) is not None
 
 
 def _key(command: Mapping[str, Any]) -> str:

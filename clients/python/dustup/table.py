@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -219,7 +219,7 @@ class Table:
 
     # ---- what happens
 
-    async def frames(self) -> AsyncIterator[Message]:
+    async def frames(self) -> AsyncGenerator[Message, None]:
         """Everything that moves the view from now on, in order: frames, and `reset` or `joined` messages when all of it was replaced.
 
         Raises Lagged when more than 1000 wait unread, or the error that ended the table.
@@ -234,7 +234,7 @@ class Table:
         finally:
             self._feeds.discard(feed)
 
-    async def prompts(self) -> AsyncIterator[Message]:
+    async def prompts(self) -> AsyncGenerator[Message, None]:
         """Every prompt for this seat once: those open now, then each new one. Raises as `frames`."""
         feed = _Feed(QUEUE)
         self._prompt_feeds[feed] = set()

@@ -1,0 +1,33 @@
+"""`python -m clients.terminal LINK`: play at a table in plain lines."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from .line import play
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m clients.terminal",
+        description="Play at a Dustup table in plain lines of text. Works in pipes and with screen readers.",
+        epilog="A join link holds an invite or a token after its #. The address of a server alone needs --token.",
+    )
+    parser.add_argument("link", help="join link (https://host/#table.code) or server address (http://host:port)")
+    parser.add_argument("--token", help="seat or person token, when the link holds none")
+    parser.add_argument("--session", help="id of the table, when the token opens several")
+    given = parser.parse_args()
+    try:
+        return asyncio.run(play(given.link, seat_token=given.token, session=given.session, stdin=sys.stdin, stdout=sys.stdout))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our lines has gone; there is nobody to tell.
+        sys.stderr.close()
+        return 141
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
