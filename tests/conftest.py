@@ -28,7 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ruleset", action="append", default=[], metavar="NAME", help="of the tests made for each ruleset, run only this one's"
     )
-    group.addoption("--cases", default="", metavar="TEXT", help="run only rule cases whose id contains TEXT")
+    group.addoption(
+        "--cases", action="append", default=[], metavar="DIR", help="run the rule cases in DIR instead of our own (tests/rules/README.md)"
+    )
 
 
 def _parameter(item: pytest.Item, name: str) -> str | None:
@@ -42,17 +44,13 @@ def _parameter(item: pytest.Item, name: str) -> str | None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     rulesets: list[str] = config.getoption("--ruleset")
-    cases: str = config.getoption("--cases")
     soak_asked_for = "soak" in config.getoption("-m")
 
     def wanted(item: pytest.Item) -> bool:
         if item.get_closest_marker("soak") and not soak_asked_for:
             return False
         ruleset = _parameter(item, "ruleset")
-        if rulesets and ruleset is not None and ruleset not in rulesets:
-            return False
-        case = _parameter(item, "case")
-        return not cases or (case is not None and cases in case)
+        return not rulesets or ruleset is None or ruleset in rulesets
 
     left_out = [item for item in items if not wanted(item)]
     if left_out:

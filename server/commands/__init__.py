@@ -1,0 +1,1 @@
+"""The subcommands of `dustup`, one file each; server/cli.py mounts them."""
