@@ -255,7 +255,10 @@ class TestDurability:
     async def test_replicas_are_claimed_only_when_they_answered(self, server: RedisProcess, tmp_path: Path) -> None:
         with RedisProcess(tmp_path / "replica", program=server.program) as replica:
             replica.command("REPLICAOF", "127.0.0.1", str(server.port))
-            async with opened(server.url, "replicas=1", wait_ms=100) as store:
+            async with asyncio.timeout(20):
+                while b"state=online" not in server.command("INFO", "replication"):  # noqa: ASYNC110 - no event to await
+                    await asyncio.sleep(0.02)
+            async with opened(server.url, "replicas=1", wait_ms=300) as store:
                 table = Table(store, "table1")
                 await table.create()
                 async with asyncio.timeout(20):
