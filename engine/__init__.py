@@ -5,7 +5,9 @@ No I/O, no clock, no randomness of its own: time, identity and dice come in as a
 
 from engine.dice import Dice, Reveal, RolledFact, ScriptedDice, SeededDice
 from engine.entry import SYSTEM, Act, Change, Entry, Event, decode_entry, encode_entry
+from engine.frames import Renderer
 from engine.kernel import Past, apply, create, due, needs_upgrade, overdue, undo_target
+from engine.kernel_options import options_of
 from engine.odds import Odds, OddsPart
 from engine.options import Cost, Option, Param, Value
 from engine.rejected import Rejected
@@ -13,7 +15,7 @@ from engine.replay import Audit, LogError, audit, decode_snapshot, encode_snapsh
 from engine.rulesets import BaseRuleset, Ruleset, names, register, ruleset
 from engine.session import ENGINE_VERSION, SCHEMA, Session
 from engine.setup import Setup
-from engine.sight import GM, SPECTATOR, Renderer, Sight, sight_of, view
+from engine.sight import GM, SPECTATOR, Sight, sight_of, view
 
 __all__ = [
     "ENGINE_VERSION",
@@ -58,6 +60,7 @@ __all__ = [
     "header_of",
     "names",
     "needs_upgrade",
+    "options_of",
     "overdue",
     "register",
     "replay",

@@ -1,7 +1,8 @@
 """The kernel's commands: what a seat can ask for under every ruleset.
 
-A command is a map with a `type`. Rulesets add their own by subclassing Command. `needs` says who may send
-it: any seat that may act ("player"), a GM ("gm"), anyone at the table ("any"). `always` commands work while the table is paused or a question is open.
+A command is a map with a `type`. Rulesets add their own by subclassing Command. `needs` says who may send it: any seat
+that may act ("player"), a GM ("gm"), anyone at the table ("any"). `always` commands work while the table is paused or a
+question is open.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
+from engine.rejected import Rejected
 from engine.session import Cover, Edge, Role
 
 Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
@@ -17,7 +19,30 @@ MaybeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{0,64}$")]
 Label = Annotated[str, msgspec.Meta(max_length=120)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Ids = Annotated[tuple[Id, ...], msgspec.Meta(max_length=64)]
+SettingKey = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$")]
+SettingValue = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 SafeInt = Annotated[int, msgspec.Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+
+
+def check_open(value: Any, depth: int = 8) -> None:
+    """Refuse what cannot be logged in a field whose type only the ruleset knows: floats, numbers beyond 53 bits, deep nests.
+
+    Raises Rejected("bad_command").
+    """
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int):
+        if abs(value) < 2**53:
+            return
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value:
+            check_open(item, depth - 1)
+        return
+    elif depth and isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for item in value.values():
+            check_open(item, depth - 1)
+        return
+    raise Rejected("bad_command", "Values are texts, whole numbers within 53 bits, true, false, null, and short lists and maps of these.")
 
 
 class Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -324,8 +349,8 @@ class GmDice(GmCommand, frozen=True, kw_only=True, tag="gm.dice"):
 class GmSetting(GmCommand, frozen=True, kw_only=True, tag="gm.setting"):
     """Change a session setting, for example deadline.prompt or deadline.turn in minutes (0: none)."""
 
-    key: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$")]
-    value: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    key: SettingKey
+    value: SettingValue
 
 
 # --- the system's ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The GM's hand: seats, scenes, setting and undoing, hiding and revealing, encounters, the clock. And setting a new table up."""
+"""The GM's hand: seats, scenes, setting, hiding and revealing, encounters, the clock."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from engine import commands as c
 from engine import dice_epochs, prompts, turns, zones
 from engine.rejected import Rejected, unknown
-from engine.session import RESTORED, Edge, Kept, Pool, Scene, Seat, Zone
+from engine.session import Edge, Pool, Scene, Seat, Zone
 from engine.talk import remove_seat
+from engine.zones import concealed
 
 if TYPE_CHECKING:
-    from engine.kernel import Past
-    from engine.rulesets import Ruleset
-    from engine.setup import Setup
     from engine.step import Step
 
 MAX_COMBATANTS = 500
@@ -25,54 +23,10 @@ MAX_SCENES = 50
 MAX_SEATS = 300
 
 
-# --- setting up ------------------------------------------------------------------------------------------------------
+# --- what set-ups and commands share ---------------------------------------------------------------------------------------
 
 
-def switches(rules: Ruleset, setup: Setup) -> tuple[tuple[str, str | int | bool], ...]:
-    """The switches that are set: the variant's, overridden by the set-up's. Raises Rejected for unknown ones."""
-    if setup.variant and setup.variant not in rules.variants:
-        raise unknown("variant", setup.variant, sorted(rules.variants))
-    chosen = {**rules.variants.get(setup.variant, {}), **setup.options}
-    for name, value in chosen.items():
-        allowed = rules.switches.get(name)
-        if allowed is None:
-            raise unknown("option", name, sorted(rules.switches))
-        if not any(value == one and type(value) is type(one) for one in allowed):
-            raise Rejected(
-                "illegal_choice", f"The option '{name}' is one of: {', '.join(map(str, allowed))}.", option=name, known=list(allowed)
-            )
-    return tuple(sorted(chosen.items()))
-
-
-def set_up(step: Step, setup: Setup) -> None:
-    """Write a whole new table from its set-up. Raises Rejected."""
-    step.change(
-        "table", "", name=setup.name, physical=setup.physical, settings=tuple((k, str(v)) for k, v in sorted(setup.settings.items()))
-    )
-    dice_epochs.begin(step, "open", 1, 0)
-    dice_epochs.begin(step, "hidden", 1, 0)
-    step.emit("session.created", f"A table of {step.rules.title} is set.", ruleset=step.rules.name)
-    for seat in setup.seats:
-        add_seat(step, seat.id, seat.name or seat.id, seat.role, ())
-    if not step.gms():
-        add_seat(step, "gm", "GM", "gm", ())
-    for scene in setup.scenes:
-        write_scene(step, scene.id, scene.name or scene.id, scene.zones, scene.edges, scene.blind, scene.tags, scene.hidden)
-    step.rules.new(step, setup)
-    for one in setup.combatants:
-        spawn(step, one.id, one.template, one.name, one.side, one.scene, one.zone, one.hidden, one.seat, one.fields)
-    for name, value in setup.pools.items():
-        if name not in step.pools:
-            raise unknown("pool", name, list(step.pools))
-        step.change("pools", name, value=_pool_value(step.pools[name], value))
-    for seat in setup.seats:
-        if seat.controls:
-            step.change("seats", seat.id, controls=_controls(step, (*step.seats[seat.id].controls, *seat.controls)))
-    if setup.encounter:
-        turns.start(step, setup.encounter)
-
-
-def _pool_value(pool: Pool, value: int) -> int:
+def pool_value(pool: Pool, value: int) -> int:
     if value < 0 or (pool.cap is not None and value > pool.cap):
         raise Rejected(
             "illegal_choice", f"The pool {pool.name} holds 0 to {pool.cap if pool.cap is not None else 'any number'}.", pool=pool.id
@@ -80,7 +34,7 @@ def _pool_value(pool: Pool, value: int) -> int:
     return value
 
 
-def _controls(step: Step, combatants: tuple[str, ...]) -> tuple[str, ...]:
+def checked_controls(step: Step, combatants: tuple[str, ...]) -> tuple[str, ...]:
     for combatant_id in combatants:
         if combatant_id not in step.combatants:
             raise unknown("combatant", combatant_id, list(step.combatants))
@@ -92,7 +46,7 @@ def add_seat(step: Step, seat_id: str, name: str, role: Any, controls: tuple[str
         raise Rejected("limit", f"A table has at most {MAX_SEATS} seats.", limit=MAX_SEATS)
     if seat_id.startswith("@"):
         raise Rejected("bad_command", "A seat id starts with a letter or digit.", given=seat_id)
-    step.add("seats", Seat(id=seat_id, name=name, role=role, controls=_controls(step, controls), since=step.v))
+    step.add("seats", Seat(id=seat_id, name=name, role=role, controls=checked_controls(step, controls), since=step.v))
     step.emit("seat.added", f"{name} has a seat ({role}).", seat=seat_id, role=role)
 
 
@@ -142,6 +96,11 @@ def spawn(
     if len(step.combatants) >= MAX_COMBATANTS:
         raise Rejected("limit", f"A table has at most {MAX_COMBATANTS} combatants.", limit=MAX_COMBATANTS)
     made_id = combatant_id or step.ident("c")
+    c.check_open(fields)
+    if not SPAWN_FIXED.isdisjoint(fields):
+        raise Rejected(
+            "bad_command", f"These fields have their own place in the command: {', '.join(sorted(SPAWN_FIXED))}.", known=sorted(SPAWN_FIXED)
+        )
     combatant = step.rules.spawn(step, made_id, template, fields)
     given: dict[str, Any] = {"id": made_id, "hidden": hidden}
     if name:
@@ -155,11 +114,7 @@ def spawn(
         if seat not in step.seats:
             raise unknown("seat", seat, list(step.seats))
         step.change("seats", seat, controls=(*step.seats[seat].controls, made_id))
-    text = f"{combatant.name} enters play."
-    if hidden:
-        step.whisper("combatant.spawned", text, made_id, combatant=made_id)
-    else:
-        step.emit("combatant.spawned", text, combatant=made_id)
+    step.about(made_id, "combatant.spawned", f"{combatant.name} enters play.", combatant=made_id)
 
 
 # --- commands ----------------------------------------------------------------------------------------------------------
@@ -181,7 +136,7 @@ def _seat(step: Step, command: c.GmSeat) -> None:
             raise Rejected("not_now", "A table keeps at least one GM.", seat=seat.id)
         fields["role"] = command.role
     if command.controls is not None:
-        fields["controls"] = _controls(step, command.controls)
+        fields["controls"] = checked_controls(step, command.controls)
     step.change("seats", seat.id, **fields)
     step.emit("seat.changed", f"{step.seats[seat.id].name}'s seat was changed.", seat=seat.id)
 
@@ -219,10 +174,15 @@ def _scene_remove(step: Step, command: c.GmSceneRemove) -> None:
     inside = [one.id for one in step.combatants.values() if one.scene == command.scene]
     if inside:
         raise Rejected("not_now", "Somebody is still in that scene; move or remove them first.", combatants=inside)
+    if any(encounter.scene == command.scene for encounter in step.encounters.values()):
+        raise Rejected("not_now", "An encounter is still running in that scene; end it first.", scene=command.scene)
     step.remove("scenes", command.scene)
 
 
-FIXED = frozenset({"id", "scene", "zone", "near", "pending", "zones", "edges", "blind"})
+SPAWN_FIXED = frozenset({"id", "scene", "zone", "hidden"})
+"""What a spawn says beside its fields."""
+
+FIXED = frozenset({"id", "scene", "zone", "near", "pending", "zones", "edges", "blind", "by", "status", "helpers", "frame", "result"})
 """Fields that other commands keep consistent, so `gm.set` leaves them alone."""
 
 
@@ -230,6 +190,7 @@ def _set(step: Step, command: c.GmSet) -> None:
     entity = getattr(step, command.kind).get(command.id)
     if entity is None:
         raise unknown(command.kind.rstrip("s"), command.id, list(getattr(step, command.kind)))
+    c.check_open(command.value)
     fields = step.rules.schema.fields[command.kind]
     if command.field not in fields or command.field in FIXED:
         raise unknown("field", command.field, sorted(set(fields) - FIXED))
@@ -238,7 +199,7 @@ def _set(step: Step, command: c.GmSet) -> None:
     except msgspec.ValidationError as problem:
         raise Rejected("bad_command", f"That value does not fit the field '{command.field}': {problem}.", field=command.field) from None
     if isinstance(entity, Pool) and command.field == "value":
-        value = _pool_value(entity, value)
+        value = pool_value(entity, value)
     step.change(command.kind, command.id, **{command.field: value})
     # The value may be one that players must not learn, so only the GMs are told what was set.
     step.emit(
@@ -249,59 +210,6 @@ def _set(step: Step, command: c.GmSet) -> None:
         id=command.id,
         field=command.field,
     )
-
-
-def undo(step: Step, command: c.GmUndo, past: Past | None) -> None:
-    """Restore what an undo restores; voided faces are kept for the same rolls unless new dice are asked for. Raises Rejected."""
-    target = command.to or step.table.last - 1
-    if not 1 <= target < step.before.v:
-        raise Rejected("illegal_choice", f"Undo goes to a version from 1 to {step.before.v - 1}.", given=command.to, v=step.before.v)
-    if past is None or past.session.v != target:
-        raise Rejected("internal", "The server did not bring the version to restore.")
-    then = past.session
-    for kind in KIND_ORDER:
-        now_entities, then_entities = getattr(step, kind), getattr(then, kind)
-        for entity_id in list(now_entities):
-            if entity_id not in then_entities:
-                step.remove(kind, entity_id)
-        for entity_id, entity in then_entities.items():
-            if now_entities.get(entity_id) is not entity:
-                step.put(kind, entity)
-    for prompt in list(step.prompts.values()):
-        if prompt.deadline is not None and prompt.answer is None:
-            minutes = step.table.setting(f"deadline.{prompt.kind}", step.table.setting("deadline.prompt"))
-            step.change("prompts", prompt.id, deadline=step.now_ms + minutes * 60_000 if minutes else None)
-    for encounter in list(step.encounters.values()):
-        if encounter.deadline is not None:
-            minutes = step.table.setting("deadline.turn")
-            step.change("encounters", encounter.id, deadline=step.now_ms + minutes * 60_000 if minutes else None)
-    for seat in step.seats.values():
-        controls = tuple(one for one in seat.controls if one in step.combatants)
-        back = tuple(
-            one for one in (then.seats[seat.id].controls if seat.id in then.seats else ()) if one in step.combatants and one not in controls
-        )
-        if (*controls, *back) != seat.controls:
-            step.change("seats", seat.id, controls=(*controls, *back))
-    kept = _voided(step, past) if command.dice == "keep" else ()
-    step.change("table", "", clock=then.table.clock, last=then.table.last, kept=kept, suspended=None)
-    step.past = target
-    step.kind = "undo"
-    step.emit("undone", f"The GM takes the table back to version {target}.", to_v=target, dice=command.dice)
-
-
-KIND_ORDER = tuple(kind for kind in ("scenes", "combatants", "encounters", "pools", "tests", "prompts") if kind in RESTORED)
-
-
-def _voided(step: Step, past: Past) -> tuple[Kept, ...]:
-    kept = {(one.stream, one.n): one for one in step.table.kept}
-    for roll in past.rolls:
-        for n, _ in roll.kept:
-            kept.pop((roll.stream, n), None)
-        if roll.proven:
-            kept[roll.stream, roll.n] = Kept(
-                stream=roll.stream, n=roll.n, actor=roll.actor, purpose=roll.purpose, sides=roll.sides, faces=roll.faces
-            )
-    return tuple(kept.values())[-400:]
 
 
 def _pause(step: Step, command: c.GmPause) -> None:
@@ -329,6 +237,8 @@ def extend(step: Step, ms: int) -> None:
 def _extend(step: Step, command: c.Extend) -> None:
     if command.ms <= 0:
         raise Rejected("bad_command", "Deadlines move back, never forward.", given=command.ms)
+    if step.table.paused:
+        raise Rejected("not_now", "Deadlines stand still: the table is paused.")
     extend(step, command.ms)
     step.emit("deadlines.extended", f"Deadlines move back by {max(command.ms // 60_000, 1)} minutes: the server was away.", ms=command.ms)
 
@@ -339,27 +249,52 @@ def _disclose(step: Step, command: c.GmReveal | c.GmHide) -> None:
         scene = step.scenes.get(command.scene)
         if scene is None:
             raise unknown("scene", command.scene, list(step.scenes))
-        if command.kind == "zone":
-            if scene.zone(command.id) is None:
-                raise unknown("zone", command.id, [z.id for z in scene.zones])
-            step.change("scenes", scene.id, zones=tuple(replace(z, hidden=hide) if z.id == command.id else z for z in scene.zones))
-        else:
-            ends = {command.id, command.to}
-            if not any({e.a, e.b} == ends for e in scene.edges):
-                raise unknown("way", f"{command.id}-{command.to}", [f"{e.a}-{e.b}" for e in scene.edges])
-            step.change("scenes", scene.id, edges=tuple(replace(e, hidden=hide) if {e.a, e.b} == ends else e for e in scene.edges))
+        _disclose_place(step, scene, command, hide)
         return
     entity = getattr(step, command.kind).get(command.id)
     if entity is None:
         raise unknown(command.kind.rstrip("s"), command.id, list(getattr(step, command.kind)))
     if entity.hidden == hide:
         raise Rejected("not_now", "It is hidden already." if hide else "It is in plain sight already.", id=command.id)
-    step.change(command.kind, command.id, hidden=hide)
-    name = getattr(entity, "name", entity.id)
+    entity = step.change(command.kind, command.id, hidden=hide)
+    secret = hide
+    if command.kind == "combatants":
+        secret = concealed(step, entity)
+    elif command.kind == "tests" and entity.by in step.combatants:
+        secret = hide or concealed(step, step.combatants[entity.by])
+    _tell_disclosed(step, command, hide, getattr(entity, "name", entity.id), secret)
+
+
+def _disclose_place(step: Step, scene: Scene, command: c.GmReveal | c.GmHide, hide: bool) -> None:
+    """A zone, or a way between two."""
+    already = Rejected("not_now", "It is hidden already." if hide else "It is in plain sight already.", id=command.id)
+    if command.kind == "zone":
+        zone = scene.zone(command.id)
+        if zone is None:
+            raise unknown("zone", command.id, [z.id for z in scene.zones])
+        if zone.hidden == hide:
+            raise already
+        step.change("scenes", scene.id, zones=tuple(replace(z, hidden=hide) if z.id == command.id else z for z in scene.zones))
+        _tell_disclosed(step, command, hide, zone.name, hide or scene.hidden)
+        return
+    ends = {command.id, command.to}
+    ways = [e for e in scene.edges if {e.a, e.b} == ends]
+    if not ways:
+        raise unknown("way", f"{command.id}-{command.to}", [f"{e.a}-{e.b}" for e in scene.edges])
+    if all(e.hidden == hide for e in ways):
+        raise already
+    step.change("scenes", scene.id, edges=tuple(replace(e, hidden=hide) if {e.a, e.b} == ends else e for e in scene.edges))
+    between = [zone for zone in scene.zones if zone.id in ends]
+    name = "A way between " + " and ".join(zone.name for zone in between)
+    _tell_disclosed(step, command, hide, name, hide or scene.hidden or any(zone.hidden for zone in between))
+
+
+def _tell_disclosed(step: Step, command: c.GmReveal | c.GmHide, hide: bool, name: str, secret: bool) -> None:
+    to = step.gms() if secret else None
     if hide:
-        step.emit("gm.hidden", f"{name} is hidden now.", to=step.gms(), kind=command.kind, id=command.id)
+        step.emit("gm.hidden", f"{name} is hidden now.", to=to, kind=command.kind, id=command.id)
     else:
-        step.emit("gm.revealed", f"{name} comes into sight.", kind=command.kind, id=command.id)
+        step.emit("gm.revealed", f"{name} comes into sight.", to=to, kind=command.kind, id=command.id)
 
 
 def _spawn(step: Step, command: c.GmSpawn) -> None:
@@ -378,7 +313,12 @@ def _spawn(step: Step, command: c.GmSpawn) -> None:
 
 
 def _remove(step: Step, command: c.GmRemove) -> None:
-    combatant = step.combatant(command.combatant)
+    take_out(step, step.combatant(command.combatant))
+
+
+def take_out(step: Step, combatant: Any) -> None:
+    """Take a combatant out of play for good: out of its seats, its encounter, its tests and everybody's reach."""
+    secret = concealed(step, combatant)
     if combatant.scene in step.scenes:
         zones.leave(step, combatant.id)
     turns.drop(step, combatant.id)
@@ -391,12 +331,11 @@ def _remove(step: Step, command: c.GmRemove) -> None:
                 if prompt.owner == ("tests", test.id):
                     step.remove("prompts", prompt.id)
             step.remove("tests", test.id)
+        elif any(helper.combatant == combatant.id for helper in test.helpers):
+            step.change("tests", test.id, helpers=tuple(helper for helper in test.helpers if helper.combatant != combatant.id))
     step.remove("combatants", combatant.id)
-    text = f"{combatant.name} leaves play."
-    if combatant.hidden:
-        step.emit("combatant.removed", text, to=step.gms(), combatant=combatant.id)
-    else:
-        step.emit("combatant.removed", text, combatant=combatant.id)
+    to = step.gms() if secret else None
+    step.emit("combatant.removed", f"{combatant.name} leaves play.", to=to, combatant=combatant.id)
 
 
 def _move(step: Step, command: c.GmMove) -> None:
@@ -410,11 +349,7 @@ def _move(step: Step, command: c.GmMove) -> None:
     scene = step.scenes[command.scene]
     zone = scene.zone(command.zone)
     text = f"{combatant.name} is in {zone.name if zone is not None else command.zone} now."
-    secret = combatant.hidden or scene.hidden or (zone is not None and zone.hidden)
-    if secret:
-        step.emit("combatant.placed", text, to=step.gms(), combatant=combatant.id, zone=command.zone)
-    else:
-        step.emit("combatant.placed", text, combatant=combatant.id, zone=command.zone)
+    step.about(combatant.id, "combatant.placed", text, combatant=combatant.id, zone=command.zone)
 
 
 def _clock(step: Step, command: c.GmClock) -> None:
@@ -449,7 +384,7 @@ def _turn(step: Step, command: c.GmTurn) -> None:
         raise Rejected("busy", "An unfinished action waits; answer or void its question first.", encounter=encounter.id)
     if not command.combatant:
         if encounter.current:
-            step.emit("turn.skipped", "The GM skips the turn.", encounter=encounter.id)
+            step.in_scene(encounter.scene, "turn.skipped", "The GM skips the turn.", encounter=encounter.id)
         turns.end(step, encounter.id)
         return
     if command.combatant not in encounter.order or command.combatant in encounter.acted or not turns.can_act(step, command.combatant):
@@ -490,11 +425,15 @@ def _dice(step: Step, command: c.GmDice) -> None:
     )
 
 
-def _setting(step: Step, command: c.GmSetting) -> None:
-    kept = {**dict(step.table.settings), command.key: str(command.value)}
+def set_setting(step: Step, key: str, value: int) -> None:
+    kept = {**dict(step.table.settings), key: str(value)}
     if len(kept) > 64:
         raise Rejected("limit", "64 settings are enough.", limit=64)
     step.change("table", "", settings=tuple(sorted(kept.items())))
+
+
+def _setting(step: Step, command: c.GmSetting) -> None:
+    set_setting(step, command.key, command.value)
     step.emit("setting", f"{command.key} is {command.value} now.", key=command.key, value=command.value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from engine import commands as c
-from engine import dice_epochs, gm, prompts, talk, testlife, turns
+from engine import dice_epochs, gm, prompts, set_up, talk, testlife, turns, undo
 from engine.dice import Dice
 from engine.entry import SYSTEM, Act, Entry, plain
 from engine.rejected import Rejected, StepLimit
@@ -38,7 +38,7 @@ def create(
         ruleset=rules.name,
         ruleset_version=rules.version,
         variant=setup.variant,
-        options=gm.switches(rules, setup),
+        options=set_up.switches(rules, setup),
         ruleset_schema=rules.schema_number,
         created_ms=now_ms,
     )
@@ -46,9 +46,8 @@ def create(
     step = Step(rules, empty, dice, now_ms, SYSTEM)
     step.kind = "created"
     try:
-        gm.set_up(step, setup)
-        prompts.settle(step)
-        turns.settle(step)
+        set_up.set_up(step, setup)
+        after(step)
     except NeedFaces:
         raise Rejected(
             "bad_command", "A table with physical dice cannot start with a roll; start the encounter after it is made."
@@ -94,9 +93,11 @@ def _apply(rules: Ruleset, session: Session, act: Act, now_ms: int, dice: Dice, 
 
 def after(step: Step) -> None:
     """What follows every command: resume what can go on, pass turns of those who can no longer act."""
-    prompts.settle(step)
-    turns.settle(step)
-    prompts.settle(step)
+    for _ in range(200):
+        prompts.settle(step)
+        if not turns.settle(step) and not step.settle:
+            return
+    raise RuntimeError("turns and unfinished actions follow each other without end")
 
 
 def permit(step: Step, command: Any) -> None:
@@ -124,7 +125,7 @@ def dispatch(step: Step, command: Any, past: Past | None = None) -> None:
     """Hand a permitted command to its handler: the kernel's by type, everything else to the ruleset."""
     step.quiet = command.quiet
     if isinstance(command, c.GmUndo):
-        gm.undo(step, command, past)
+        undo.undo(step, command, past)
         return
     handler = HANDLERS.get(type(command))
     if handler is not None:
@@ -141,7 +142,6 @@ def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: 
     table = step.table
     if table.suspended is not None and not faces:
         raise Rejected("busy", "Dice are being entered for an action; that comes first.", prompt=table.suspended.prompt)
-    minutes = table.setting("deadline.dice", table.setting("deadline.prompt"))
     prompt = Prompt(
         id=step.ident("p"),
         to=need.seat,
@@ -150,7 +150,7 @@ def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: 
         type="dice.enter",
         text=f"Roll {need.count}d{need.sides} for {need.purpose} and enter the faces.",
         ints=Ints(least=need.count, most=need.count, low=1, high=need.sides),
-        deadline=step.now_ms + minutes * 60_000 if minutes else None,
+        deadline=step.deadline("deadline.dice", "deadline.prompt"),
         combatant=need.actor if need.actor in step.combatants else "",
     )
     step.add("prompts", prompt)
@@ -193,7 +193,9 @@ def _enter_faces(step: Step, prompt: Prompt, ints: tuple[int, ...]) -> None:
         return
     except Rejected as refusal:
         # The table changed while the dice rolled: the action is off, and who asked for it is told why.
-        step.emit("dice.refused", f"The action is off: {refusal.text}", code=refusal.code, faces=list(ints))
+        told = dict.fromkeys((suspended.by, prompt.to, *step.gms()))
+        public = ("dice.refused", "The action is off: the table changed while the dice rolled.", {"faces": list(ints)})
+        step.emit("dice.refused", f"The action is off: {refusal.text}", to=told, public=public, code=refusal.code, faces=list(ints))
         return
     step.take_over(trial)
 
@@ -208,6 +210,8 @@ def _deadline(step: Step, command: c.Deadline) -> None:
             raise Rejected("already_answered", "That question is settled.", prompt=command.prompt)
         if prompt.deadline > step.now_ms or step.table.paused:
             raise Rejected("not_now", "That question still has time.", prompt=command.prompt, deadline=prompt.deadline)
+        if _held_up(step, prompt):
+            raise Rejected("busy", "Dice are being entered for an action; that comes first.", prompt=prompt.id)
         if prompt.owner[0] == "table":
             prompts.void(step, prompt)
             step.emit("deadline.passed", "No dice were entered in time; the action is off.", to=None, prompt=prompt.id, seat=prompt.to)
@@ -221,19 +225,24 @@ def _deadline(step: Step, command: c.Deadline) -> None:
         raise Rejected("already_answered", "That turn is over.", encounter=command.encounter)
     if encounter.deadline > step.now_ms or step.table.paused:
         raise Rejected("not_now", "That turn still has time.", encounter=command.encounter, deadline=encounter.deadline)
-    if encounter.pending:
-        # Somebody else holds the turn up: their prompt has its own deadline.
+    if encounter.pending or step.table.suspended is not None:
+        # Somebody else holds the turn up, and their question has its own deadline; the turn gets a fresh one after it (turns.settle).
         step.change("encounters", encounter.id, deadline=None)
         return
-    step.emit("turn.timeout", "The turn's time is up.", encounter=encounter.id)
+    step.in_scene(encounter.scene, "turn.timeout", "The turn's time is up.", encounter=encounter.id)
     turns.end(step, encounter.id)
+
+
+def _held_up(tree: Session | Step, prompt: Prompt) -> bool:
+    """Whether a question cannot be settled yet, because dice that are being entered come first."""
+    return tree.table.suspended is not None and prompt.owner[0] != "table"
 
 
 def due(session: Session) -> int | None:
     """The earliest deadline of a session, in ms; None when nothing waits or the table is paused."""
     if session.table.paused:
         return None
-    times = [p.deadline for p in session.prompts.values() if p.deadline is not None and p.answer is None]
+    times = [p.deadline for p in session.prompts.values() if p.deadline is not None and p.answer is None and not _held_up(session, p)]
     times += [e.deadline for e in session.encounters.values() if e.deadline is not None]
     return min(times) if times else None
 
@@ -243,7 +252,9 @@ def overdue(session: Session, now_ms: int) -> list[c.Deadline]:
     if session.table.paused:
         return []
     found = [
-        c.Deadline(prompt=p.id) for p in session.prompts.values() if p.answer is None and p.deadline is not None and p.deadline <= now_ms
+        c.Deadline(prompt=p.id)
+        for p in session.prompts.values()
+        if p.answer is None and p.deadline is not None and p.deadline <= now_ms and not _held_up(session, p)
     ]
     found += [
         c.Deadline(encounter=e.id, turn=e.turn) for e in session.encounters.values() if e.deadline is not None and e.deadline <= now_ms
@@ -284,6 +295,8 @@ def _new_dice(step: Step, command: c.NewDice) -> None:
 
 def _upgrade(step: Step, command: c.Upgrade) -> None:
     rules = step.rules
+    if not needs_upgrade(rules, step.before):
+        raise Rejected("not_now", "This session is up to date.")
     step.kind = "upgraded"
     was = f"{step.header.engine}/{step.header.ruleset_version}"
     step.change("header", "", engine=ENGINE_VERSION, schema=SCHEMA, ruleset_version=rules.version, ruleset_schema=rules.schema_number)

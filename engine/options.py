@@ -45,3 +45,5 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     cost: tuple[Cost, ...] = ()
     odds: bool = False
     """True when the server can tell the odds of the finished command."""
+    group: Literal["turn", "table"] = "turn"
+    """"turn" plays the game; "table" is what people do to the table (undo, pause, delay), which a pilot leaves alone."""

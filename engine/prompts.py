@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.rejected import Rejected, unknown
+from engine.rejected import Rejected
 from engine.rulesets import Answered
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def find(step: Step, prompt_id: str) -> Prompt:
 def answer(step: Step, prompt: Prompt, choice: str, ints: tuple[int, ...]) -> None:
     """Record a checked answer. Raises Rejected("illegal_choice") that lists the legal ones."""
     legal = [one.value for one in prompt.choices]
+    if choice and not legal:
+        raise Rejected("illegal_choice", "This question takes numbers only.", prompt=prompt.id)
     if not choice and len(legal) == 1:
         choice = legal[0]
     if legal and choice not in legal:
@@ -93,11 +95,13 @@ def void(step: Step, prompt: Prompt) -> None:
         step.remove("prompts", prompt.id)
         return
     entity = getattr(step, kind).get(owner_id)
-    if entity is None:
-        raise unknown("unfinished action", owner_id)
-    place = next((i for i, record in enumerate(entity.pending) if prompt.id in record.prompts), 0)
-    for record in entity.pending[place:]:
+    pending = () if entity is None else entity.pending
+    place = next((i for i, record in enumerate(pending) if prompt.id in record.prompts), len(pending))
+    step.remove("prompts", prompt.id)
+    if place == len(pending):
+        return  # nothing waits for it any more
+    for record in pending[place:]:
         for prompt_id in record.prompts:
             step.remove("prompts", prompt_id)
-    step.change(kind, owner_id, pending=entity.pending[:place])
+    step.change(kind, owner_id, pending=pending[:place])
     step.settle.append(prompt.owner)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from engine.dice import DiceReport, RecordedDice, Reveal, RolledFact, verify_rolls
 from engine.entry import Act, Entry, decode_entry, encode_entry
-from engine.rejected import Rejected
 from engine.session import ENGINE_VERSION, KINDS, SCHEMA, Header, Session, Table, freeze
 from engine.setup import Setup
 
@@ -36,10 +35,7 @@ class LogError(Exception):
 def upcast(rules: Ruleset, kind: str, fields: Mapping[str, Any], schema: tuple[int, int]) -> Mapping[str, Any]:
     """Plain fields in today's shape. Raises LogError when they are from a newer one."""
     kernel, own = schema
-    if kernel > SCHEMA or own > rules.schema_number:
-        raise LogError(
-            f"written by a newer version (shape {kernel}.{own}, this is {SCHEMA}.{rules.schema_number}); upgrade this server to read it"
-        )
+    _readable(rules, schema)
     if (kernel, own) == (SCHEMA, rules.schema_number):
         return fields
     shaped = dict(fields)
@@ -51,6 +47,14 @@ def upcast(rules: Ruleset, kind: str, fields: Mapping[str, Any], schema: tuple[i
         if number in own_casters:
             shaped = own_casters[number](kind, shaped)
     return shaped
+
+
+def _readable(rules: Ruleset, schema: tuple[int, int]) -> None:
+    kernel, own = schema
+    if kernel > SCHEMA or own > rules.schema_number:
+        raise LogError(
+            f"written by a newer version (shape {kernel}.{own}, this is {SCHEMA}.{rules.schema_number}); upgrade this server to read it"
+        )
 
 
 def empty(epoch: str = "") -> Session:
@@ -72,6 +76,7 @@ def evolve(rules: Ruleset, session: Session | None, entry: Entry, *, epoch: str 
     """The session after one entry, by its changes alone. `session` None starts from the first entry. Raises LogError."""
     if session is None:
         session = replace(empty(epoch), header=header_of(entry))
+    _readable(rules, entry.schema)
     if entry.v != session.v + 1:
         raise LogError(f"version {entry.v} does not follow version {session.v}")
     copied: dict[str, dict[str, Any]] = {}
@@ -258,14 +263,15 @@ def audit(
                         past = Past(history[target], _rolls(entries, target, entry.v))
                     act = Act(by=entry.by, command=command, id=entry.id, stamp=entry.stamp)
                     _, again = apply(rules, session, act, now_ms=entry.at, dice=dice, past=past)
-            except (Rejected, Exception) as problem:
-                return differs(entry.v, "command", "a command that is accepted", f"{type(problem).__name__}: {problem}")
+            except Exception as problem:
+                cause = problem.__cause__ or problem
+                return differs(entry.v, "command", "a command that is accepted", f"{type(cause).__name__}: {cause}")
             executed += 1
             found = _first_difference(decode_entry(encode_entry(again)), entry)
             if found is not None:
                 return differs(entry.v, found[0], found[2], found[1])
         session = followed
-        if entry.v in wanted or entry.v + 1 in wanted or len(history) < 64:
+        if entry.v in wanted:
             history[entry.v] = followed
     rolls = [roll for entry in entries for roll in entry.rolls]
     known = {(one.stream, one.index): one for one in reveals_of(entries)}
@@ -273,11 +279,14 @@ def audit(
         held = known.get((one.stream, one.index))
         if held is not None and not held.seed:
             known[one.stream, one.index] = replace(one, commitment=held.commitment)
-    report = verify_rolls(rolls, list(known.values()))
+    report = verify_rolls(rolls, list(known.values()), whole=True)
+    if report.difference is not None:
+        found_dice = report.difference
+        at = next((entry.v for entry in entries for roll in entry.rolls if (roll.stream, roll.n) == (found_dice.stream, found_dice.n)), 0)
+        named = f"{found_dice.what} of the {found_dice.stream} dice" + (f", roll {found_dice.n}" if found_dice.n else "")
+        return replace(differs(at, named, found_dice.expected, found_dice.found), dice=report)
     verdict: Literal["ok", "differs", "unchecked"] = "ok"
-    if report.verdict == "differs":
-        verdict = "differs"
-    elif report.verdict != "ok" or skipped:
+    if report.verdict != "ok" or skipped:
         verdict = "unchecked"
     return Audit(verdict=verdict, entries=len(entries), executed=executed, skipped=_spans(skipped), dice=report)
 

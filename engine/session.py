@@ -97,6 +97,8 @@ class Table(Entity, frozen=True, kw_only=True):
     idents: int = 0
     """How many ids were drawn; ids derive from a secret and this counter, so they tell neither order nor count."""
     kept: tuple[Kept, ...] = ()
+    dropped: tuple[tuple[str, int, int], ...] = ()
+    """Rolls that an undo with new dice threw away, as (stream, first, last): no later undo brings their faces back."""
     suspended: Suspended | None = None
     settings: Pairs = ()
     """Session settings, for example ("deadline.prompt", "1440") in minutes."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from engine.commands import Id, Label, MaybeId, ZoneSpec
+from engine.commands import Id, Label, MaybeId, SettingKey, SettingValue, ZoneSpec
 from engine.session import Edge, Role
 
 
@@ -60,4 +60,4 @@ class Setup(Part, frozen=True, kw_only=True):
     pools: dict[str, int] = {}
     encounter: MaybeId = ""
     physical: bool = False
-    settings: dict[str, int] = {}
+    settings: dict[SettingKey, SettingValue] = {}

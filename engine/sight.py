@@ -1,19 +1,20 @@
-"""What a viewer may know. Views list what is shown and never delete what is hidden; a frame is what one entry shows to one sight.
+"""What a viewer may know. Views list what is shown and never delete what is hidden.
 
 A sight is hashable, and most entities look the same to many sights: what a sight sees of an entity is its *grade*, and equal grades share
-one view. Two sights that see the same of an entry share one frame, so the server encodes it once.
+one view. engine.frames builds on this what one entry shows to each sight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.entry import Entry, Event
+from engine.entry import Event
 from engine.session import KINDS, Prompt, Scene, Seat, Session, Table, Test
 from engine.testlife import participants
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.rulesets import Ruleset
@@ -52,15 +53,30 @@ def unseen(rules: Ruleset, session: Session, sight: Sight) -> tuple[str, ...]:
     return tuple(sorted(one.id for one in session.combatants.values() if _combatant_grade(rules, session, one, sight) is None))
 
 
+class Lost:
+    """The combatants that a sight does not see, worked out when first asked for."""
+
+    __slots__ = ("_found", "_of")
+
+    def __init__(self, rules: Ruleset, session: Session, sight: Sight) -> None:
+        self._of = (rules, session, sight)
+        self._found: tuple[str, ...] | None = None
+
+    def __call__(self) -> tuple[str, ...]:
+        if self._found is None:
+            self._found = unseen(*self._of)
+        return self._found
+
+
 def _combatant_grade(rules: Ruleset, session: Session, combatant: Any, sight: Sight) -> Hashable | None:
-    if sight.role == "gm" or combatant.id in sight.controls:
-        return rules.grade_combatant(session, combatant, sight)
-    scene = session.scenes.get(combatant.scene)
-    if scene is not None:
-        zone = scene.zone(combatant.zone)
-        if scene.hidden or (zone is not None and zone.hidden):
-            return None
-    return None if combatant.hidden else rules.grade_combatant(session, combatant, sight)
+    if sight.role != "gm" and combatant.id not in sight.controls and concealed(session, combatant):
+        return None
+    return rules.grade_combatant(session, combatant, sight)
+
+
+def sees(rules: Ruleset, session: Session, combatant: Any, sight: Sight) -> bool:
+    """Whether a sight sees anything of a combatant."""
+    return _combatant_grade(rules, session, combatant, sight) is not None
 
 
 def grade(rules: Ruleset, session: Session, kind: str, entity: Any, sight: Sight, lost: Callable[[], tuple[str, ...]]) -> Hashable | None:
@@ -68,29 +84,37 @@ def grade(rules: Ruleset, session: Session, kind: str, entity: Any, sight: Sight
     gm = sight.role == "gm"
     if kind == "combatants":
         return _combatant_grade(rules, session, entity, sight)
-    if kind == "table":
-        return "gm" if gm else "public"
-    if kind == "seats":
-        return "gm" if gm else "own" if entity.id == sight.seat else "public"
     if kind == "prompts":
         # The asked seat and the GMs see the question; a secret one is the asked seat's alone until its group is complete.
         if entity.to == sight.seat or (gm and not entity.secret):
             return "asked"
-        return ("public", entity.combatant in lost())
+        return ("public", bool(entity.combatant) and entity.combatant in lost())
     if gm:
         return "gm"
+    if kind == "seats":
+        return "own" if entity.id == sight.seat else ("public", lost())
     if kind == "pools":
         return None if entity.hidden else "public"
     if kind == "tests":
-        mine = any(one in sight.controls for one in participants(entity))
-        return "part" if mine else None if entity.hidden or entity.by in lost() else ("public", lost())
-    if kind == "scenes" and entity.hidden:
-        return None
+        if any(one in sight.controls for one in participants(entity)):
+            return ("part", lost())
+        return None if entity.hidden or entity.by in lost() else ("public", lost())
+    if kind == "scenes":
+        return None if entity.hidden else ("public", lost())
     if kind == "encounters":
-        scene = session.scenes.get(entity.scene)
-        if scene is not None and scene.hidden:
-            return None
-    return ("seen", lost())
+        return None if _in_hidden_scene(session, entity) else ("public", lost())
+    return "public"
+
+
+def _in_hidden_scene(session: Session, entity: Any) -> bool:
+    scene = session.scenes.get(entity.scene)
+    return scene is not None and scene.hidden
+
+
+def _named(session: Session, seen: Hashable, ids: Iterable[str]) -> list[str]:
+    """Those of the ids that a grade with a list of unseen combatants may name: present and seen."""
+    lost = seen[1] if isinstance(seen, tuple) else ()
+    return [one for one in ids if one in session.combatants and one not in lost]
 
 
 def view_entity(rules: Ruleset, session: Session, kind: str, entity: Any, seen: Hashable) -> dict[str, Any]:
@@ -102,8 +126,8 @@ def view_entity(rules: Ruleset, session: Session, kind: str, entity: Any, seen: 
 
 def _seat(session: Session, seat: Seat, seen: Hashable) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": seat.id, "name": seat.name, "role": seat.role}
-    if seen == "public":
-        shown["controls"] = [one for one in seat.controls if one in session.combatants and not session.combatants[one].hidden]
+    if isinstance(seen, tuple):
+        shown["controls"] = _named(session, seen, seat.controls)
         return shown
     shown["controls"] = list(seat.controls)
     if seat.person:
@@ -134,12 +158,13 @@ def _table(session: Session, table: Table, seen: Hashable) -> dict[str, Any]:
                 "salts": dict(table.open.salts),
                 "closed": table.open.closed,
             },
-            # Not whether it has rolled: that would tell of secret rolls.
-            "hidden": {"index": table.hidden.index, "commitment": table.hidden.commitment, "salts": dict(table.hidden.salts)},
+            # Neither whether it has rolled nor which salt came in time: both would tell of secret rolls.
+            "hidden": {"index": table.hidden.index, "commitment": table.hidden.commitment},
         },
     }
     if seen == "gm":
         shown["last"] = table.last
+        shown["dice"]["hidden"]["salts"] = dict(table.hidden.salts)
     if table.suspended is not None:
         shown["entering"] = table.suspended.prompt
     return shown
@@ -149,7 +174,6 @@ def _scene(session: Session, scene: Scene, seen: Hashable) -> dict[str, Any]:
     if seen == "gm":
         shown: dict[str, Any] = _plain(scene)
         return shown
-    lost = seen[1] if isinstance(seen, tuple) else ()
     zones = [zone for zone in scene.zones if not zone.hidden]
     ids = {zone.id for zone in zones}
     return {
@@ -158,7 +182,7 @@ def _scene(session: Session, scene: Scene, seen: Hashable) -> dict[str, Any]:
         "zones": [_plain(zone) for zone in zones],
         "edges": [_plain(edge) for edge in scene.edges if not edge.hidden and edge.a in ids and edge.b in ids],
         "blind": [list(two) for two in scene.blind if two[0] in ids and two[1] in ids],
-        "near": [list(two) for two in scene.near if two[0] not in lost and two[1] not in lost],
+        "near": [list(two) for two in scene.near if len(_named(session, seen, two)) == 2],
         "tags": list(scene.tags),
     }
 
@@ -175,8 +199,8 @@ def _encounter(session: Session, encounter: Any, seen: Hashable) -> dict[str, An
         "current": "" if encounter.current in lost else encounter.current,
         "waiting": bool(encounter.pending),
     }
-    if not lost:
-        shown["turn"] = encounter.turn
+    if not any(one in lost for one in encounter.order):
+        shown["turn"] = encounter.turn  # counts everybody's turns, so it would tell of unseen ones
     if encounter.deadline is not None:
         shown["deadline"] = encounter.deadline
     return shown
@@ -192,20 +216,23 @@ def _pool(session: Session, pool: Any, seen: Hashable) -> dict[str, Any]:
 
 
 def _test(session: Session, test: Test, seen: Hashable) -> dict[str, Any]:
-    lost = seen[1] if isinstance(seen, tuple) else ()
+    everything = seen == "gm"
+    helpers = [one.combatant for one in test.helpers]
+    if not everything:
+        helpers = _named(session, seen, helpers)
     shown: dict[str, Any] = {
         "id": test.id,
-        "scene": test.scene,
+        "scene": test.scene if everything or not _in_hidden_scene(session, test) else "",
         "by": test.by,
         "label": test.label,
         "status": test.status,
-        "helpers": [one.combatant for one in test.helpers if one.combatant not in lost],
+        "helpers": helpers,
         "frame": _plain(test.frame),
         "result": _plain(test.result),
     }
-    if seen in ("gm", "part"):
+    if everything or (isinstance(seen, tuple) and seen[0] == "part"):
         shown["hidden"] = test.hidden
-        shown["how"] = {one.combatant: _plain(one.how) for one in test.helpers}
+        shown["how"] = {one.combatant: _plain(one.how) for one in test.helpers if one.combatant in helpers}
     return shown
 
 
@@ -214,7 +241,8 @@ def _prompt(session: Session, prompt: Prompt, seen: Hashable) -> dict[str, Any]:
     if prompt.deadline is not None:
         shown["deadline"] = prompt.deadline
     if seen != "asked":
-        if prompt.combatant and not prompt.secret and not (isinstance(seen, tuple) and seen[1]):
+        lost = isinstance(seen, tuple) and seen[1]
+        if prompt.combatant in session.combatants and not prompt.secret and not lost:
             shown["combatant"] = prompt.combatant
         return shown
     shown.update(
@@ -246,13 +274,7 @@ VIEWS: dict[str, Callable[[Session, Any, Hashable], dict[str, Any]]] = {
 
 def view(rules: Ruleset, session: Session, sight: Sight) -> dict[str, dict[str, Any]]:
     """The session as a sight sees it: {kind: {id: fields}}. Kinds without anything to show are left out."""
-    memo: list[tuple[str, ...]] = []
-
-    def lost() -> tuple[str, ...]:
-        if not memo:
-            memo.append(unseen(rules, session, sight))
-        return memo[0]
-
+    lost = Lost(rules, session, sight)
     seen = grade(rules, session, "table", session.table, sight, lost)
     shown: dict[str, dict[str, Any]] = {"table": {"table": view_entity(rules, session, "table", session.table, seen)}}
     for kind in KINDS:
@@ -286,115 +308,3 @@ def tell(event: Event, sight: Sight, v: int, bodies: Bodies) -> dict[str, Any] |
         if body is None:
             told["erased"] = True
     return told
-
-
-class Renderer:
-    """Frames of one entry for many sights: each distinct one is built once.
-
-    `frame(sight)` gives (key, parts): equal keys are equal parts, and parts is {} when there is nothing this sight may see.
-    """
-
-    def __init__(self, rules: Ruleset, before: Session | None, after: Session, entry: Entry, bodies: Bodies) -> None:
-        self.rules, self.before, self.after, self.entry, self.bodies = rules, before, after, entry, bodies
-        self._views: dict[tuple[str, str, bool, Hashable], dict[str, Any]] = {}
-        self._frames: dict[Hashable, dict[str, Any]] = {}
-        self._touched = [(change.kind, change.id) for change in entry.changes if change.kind != "header" and not _silent(change)]
-
-    def frame(self, sight: Sight) -> tuple[Hashable, dict[str, Any]]:
-        entry = self.entry
-        heard = tuple(may_read(event, sight, entry.v) for event in entry.events)
-        if self.before is None or entry.sight:
-            # What the sight depends on changed: a whole view, and nothing to share but among equal sights.
-            key: Hashable = ("view", sight)
-            if key not in self._frames:
-                parts = self._said(sight)
-                parts["view"] = view(self.rules, self.after, sight)
-                self._frames[key] = parts
-            return key, self._frames[key]
-        shown, key_parts = self._shown(sight)
-        key = (heard, tuple(key_parts))
-        if key not in self._frames:
-            parts = self._said(sight)
-            parts.update(self._changed(shown))
-            self._frames[key] = parts
-        return key, self._frames[key]
-
-    def _said(self, sight: Sight) -> dict[str, Any]:
-        told = [one for event in self.entry.events if (one := tell(event, sight, self.entry.v, self.bodies)) is not None]
-        return {"events": told} if told else {}
-
-    def _shown(self, sight: Sight) -> tuple[list[tuple[str, str, Hashable, Hashable]], list[Hashable]]:
-        before, after = self.before, self.after
-        assert before is not None
-        lost_before: list[tuple[str, ...]] = []
-        lost_after: list[tuple[str, ...]] = []
-
-        def was_lost() -> tuple[str, ...]:
-            if not lost_before:
-                lost_before.append(unseen(self.rules, before, sight))
-            return lost_before[0]
-
-        def is_lost() -> tuple[str, ...]:
-            if not lost_after:
-                lost_after.append(unseen(self.rules, after, sight))
-            return lost_after[0]
-
-        touched = self._touched
-        if any(kind == "combatants" for kind, _ in touched) and sight.role != "gm" and was_lost() != is_lost():
-            # Somebody stepped out of or into sight (a hidden place): whatever names them looks different now.
-            seen_kinds = ("scenes", "encounters", "tests", "prompts", "combatants")
-            extra = [
-                (kind, one)
-                for kind in seen_kinds
-                for one in {**getattr(before, kind), **getattr(after, kind)}
-                if (kind, one) not in touched
-            ]
-            touched = [*touched, *extra]
-        shown: list[tuple[str, str, Hashable, Hashable]] = []
-        keys: list[Hashable] = []
-        for kind, entity_id in touched:
-            old = before.table if kind == "table" else getattr(before, kind).get(entity_id)
-            new = after.table if kind == "table" else getattr(after, kind).get(entity_id)
-            was = None if old is None else grade(self.rules, before, kind, old, sight, was_lost)
-            now = None if new is None else grade(self.rules, after, kind, new, sight, is_lost)
-            if was is not None or now is not None:
-                shown.append((kind, entity_id, was, now))
-                keys.append((kind, entity_id, was, now))
-        return shown, keys
-
-    def _changed(self, shown: list[tuple[str, str, Hashable, Hashable]]) -> dict[str, Any]:
-        views: dict[str, dict[str, Any]] = {}
-        gone: dict[str, list[str]] = {}
-        for kind, entity_id, was, now in shown:
-            if now is None:
-                gone.setdefault(kind, []).append(entity_id)
-                continue
-            current = self._view(kind, entity_id, now, False)
-            # A change of something hidden looks like nothing at all: no frame may tell that it happened.
-            if was is None or self._view(kind, entity_id, was, True) != current:
-                views.setdefault(kind, {})[entity_id] = current
-        parts: dict[str, Any] = {}
-        if views:
-            parts["views"] = views
-        if gone:
-            parts["gone"] = gone
-        return parts
-
-    def _view(self, kind: str, entity_id: str, seen: Hashable, old: bool) -> dict[str, Any]:
-        key = (kind, entity_id, old, seen)
-        found = self._views.get(key)
-        if found is None:
-            session = self.before if old else self.after
-            assert session is not None
-            entity = session.table if kind == "table" else getattr(session, kind)[entity_id]
-            found = self._views[key] = view_entity(self.rules, session, kind, entity, seen)
-        return found
-
-
-SILENT = frozenset({"idents", "last", "kept"})
-_QUIET_STREAM = frozenset({"index", "commitment", "first", "salts"})
-
-
-def _silent(change: Any) -> bool:
-    """A change of the table that no view shows: counters, and streams that only rolled on."""
-    return change.op == "=" and change.kind == "table" and SILENT.issuperset(change.fields)

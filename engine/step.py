@@ -7,15 +7,18 @@ is thrown away when the command is refused, so a refusal costs nothing and leave
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from engine.dice import Dice, RolledFact
-from engine.entry import SYSTEM, Change, Drawn, Entry, Event
+from engine.entry import SYSTEM, Change, Drawn, Entry, Event, plain
 from engine.rejected import Rejected, StepLimit, unknown
-from engine.session import RESTORED, Choice, Entity, Ints, Kept, Prompt, Seat, Session, Stream, Table, freeze
+from engine.session import RESTORED, Choice, Entity, Ints, Kept, Prompt, Seat, Session, Stream, Table
+from engine.sight import sees, sight_of
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.rulesets import Ruleset
@@ -60,7 +63,10 @@ def _stored(entity: Any) -> dict[str, Any]:
 
 
 class Step:
-    """One step being written. Reads like a Session (`combatants`, `table`, ...), always showing what was written so far."""
+    """One step being written. Reads like a Session (`combatants`, `table`, ...), always showing what was written so far.
+
+    What it shows is read-only: `change`, `add`, `put` and `remove` alone write.
+    """
 
     def __init__(
         self, rules: Ruleset, session: Session, dice: Dice, now_ms: int, by: str, *, supplied: Sequence[tuple[int, ...]] = ()
@@ -87,6 +93,7 @@ class Step:
         """Owners whose pending stacks may be able to go on (engine.prompts.settle)."""
         self._supplied = list(supplied)
         self._copied: dict[str, dict[str, Any]] = {}
+        self._resized: set[str] = set()
         self._touched: dict[tuple[str, str], None] = {}
         self._events: list[Event] = []
         self._rolls: list[RolledFact] = []
@@ -106,11 +113,19 @@ class Step:
         return self.by == SYSTEM or (seat is not None and seat.role == "gm")
 
     def combatant(self, combatant_id: str) -> Any:
-        """The combatant. Raises Rejected("unknown_id"); a hidden one is as unknown to those who may not see it."""
+        """The combatant that a command names. Raises Rejected("unknown_id"); one the acting seat does not see is as unknown as none.
+
+        Not for `resume`, where the one who answers need not see all who take part: read `combatants` there.
+        """
         found = self.combatants.get(combatant_id)
-        if found is None or (found.hidden and not self.is_gm and not self.controls(combatant_id)):
+        if found is None or not self.visible(found):
             raise unknown("combatant", combatant_id)
         return found
+
+    def visible(self, combatant: Any) -> bool:
+        """Whether the acting seat sees the combatant."""
+        tree = cast(Session, self)
+        return self.is_gm or sees(self.rules, tree, combatant, sight_of(tree, self.by))
 
     def controls(self, combatant_id: str, seat_id: str | None = None) -> bool:
         """Whether the seat (default: the acting one) may act for the combatant. A GM may act for all."""
@@ -140,8 +155,13 @@ class Step:
         copied = self._copied.get(kind)
         if copied is None:
             copied = self._copied[kind] = dict(getattr(self, kind))
-            setattr(self, kind, copied)
+            setattr(self, kind, MappingProxyType(copied))
         return copied
+
+    def _touch(self, kind: str, entity_id: str) -> None:
+        self._touched[kind, entity_id] = None
+        if len(self._touched) > MAX_CHANGES:
+            raise StepLimit("too many changes in one step")
 
     def change(self, kind: str, entity_id: str, **fields: Any) -> Any:
         """Replace fields of one entity and return it as it is now. `kind` "table" and "header" need no id."""
@@ -152,9 +172,7 @@ class Step:
             return entity
         entities = self._writable(kind)
         entity = entities[entity_id] = replace(entities[entity_id], **fields)
-        self._touched[kind, entity_id] = None
-        if len(self._touched) > MAX_CHANGES:
-            raise StepLimit("too many changes in one step")
+        self._touch(kind, entity_id)
         return entity
 
     def add(self, kind: str, entity: Entity) -> Any:
@@ -162,19 +180,23 @@ class Step:
         entities = self._writable(kind)
         if entity.id in entities:
             raise Rejected("bad_command", f"The id '{entity.id}' is taken; choose another.", id=entity.id)
-        entities[entity.id] = entity
-        self._touched[kind, entity.id] = None
+        self.put(kind, entity)
         return entity
 
     def put(self, kind: str, entity: Entity) -> None:
         """Set an entity whole, new or not (undo)."""
-        self._writable(kind)[entity.id] = entity
-        self._touched[kind, entity.id] = None
+        entities = self._writable(kind)
+        if entity.id not in entities:
+            self._resized.add(kind)
+        entities[entity.id] = entity
+        self._touch(kind, entity.id)
 
     def remove(self, kind: str, entity_id: str) -> None:
         """Take an entity out of the tree; nothing happens when it is not there."""
-        if self._writable(kind).pop(entity_id, None) is not None:
-            self._touched[kind, entity_id] = None
+        if entity_id in getattr(self, kind):
+            del self._writable(kind)[entity_id]
+            self._resized.add(kind)
+            self._touch(kind, entity_id)
 
     def emit(
         self,
@@ -202,6 +224,18 @@ class Step:
         to = [seat.id for seat in self.seats.values() if seat.role == "gm" or combatant_id in seat.controls]
         self.emit(type, text, to=to, public=public, **data)
 
+    def about(self, combatant_id: str, type: str, text: str, **data: Any) -> None:
+        """Say a fact about a combatant: to everyone, or, when it is concealed, to the GMs and who controls it."""
+        if concealed(self, self.combatants[combatant_id]):
+            self.whisper(type, text, combatant_id, **data)
+        else:
+            self.emit(type, text, **data)
+
+    def in_scene(self, scene_id: str, type: str, text: str, **data: Any) -> None:
+        """Say a fact about a scene: to everyone, or, when it is hidden, to the GMs."""
+        scene = self.scenes.get(scene_id)
+        self.emit(type, text, to=self.gms() if scene is not None and scene.hidden else None, **data)
+
     def ident(self, prefix: str) -> str:
         """A fresh id. Derived from the session's secret, so it tells neither order nor count."""
         n = self.table.idents + 1
@@ -218,7 +252,8 @@ class Step:
         """Roll a pool: `count` dice of `sides`, as one roll with the next number of its stream.
 
         `purpose` and `actor` say what for and for whom (an undo that keeps the dice matches on them); `of` (its number) and
-        `positions` name the roll and the dice that are re-rolled. `hidden` rolls use the hidden stream. Raises NeedFaces at a table with physical dice.
+        `positions` name the roll and the dice that are re-rolled. `hidden` rolls use the hidden stream. Raises NeedFaces at a
+        table with physical dice.
         """
         name = "hidden" if hidden else "open"
         stream: Stream = self.table.hidden if hidden else self.table.open
@@ -311,18 +346,22 @@ class Step:
         """Ask a seat and return the prompt's id. The answer resumes the record that is pushed next (it lists the id in `prompts`).
 
         `choices` are (value, sentence); `default` is taken at the deadline. `always`/`never` are what the seat's preference of
-        this kind answers at once; a question with one legal answer is answered at once too, so it never opens.
+        this kind answers at once; a question with one legal answer is answered at once too, so it never opens. An answer that
+        needs numbers (`ints`) is never given by a preference. Values in `data` are kept in plain form (lists, maps, scalars).
         """
         answer: str | None = None
+        given: tuple[int, ...] = ()
         seat = self.seats.get(to)
-        preference = seat.preference(kind) if seat is not None else "ask"
-        if seat is None or (len(choices) == 1 and ints is None):
-            answer = default if seat is None else choices[0][0]
-        elif preference == "always" and always:
-            answer = always
-        elif preference == "never" and never:
-            answer = never
-        minutes = self.table.setting(f"deadline.{kind}", self.table.setting("deadline.prompt"))
+        if seat is None:
+            answer = default
+            if ints is not None and ints.choice in ("", default):
+                given = (ints.low,) * ints.least
+        elif len(choices) == 1 and ints is None:
+            answer = choices[0][0]
+        else:
+            preferred = {"always": always, "never": never}.get(seat.preference(kind), "")
+            if preferred and (ints is None or ints.choice not in ("", preferred)):
+                answer = preferred
         prompt = Prompt(
             id=self.ident("p"),
             to=to,
@@ -333,17 +372,27 @@ class Step:
             choices=tuple(Choice(value=value, text=sentence) for value, sentence in choices),
             ints=ints,
             default=default,
-            deadline=self.now_ms + minutes * 60_000 if minutes else None,
+            deadline=self.deadline(f"deadline.{kind}", "deadline.prompt"),
             group=group,
             secret=secret,
             combatant=combatant,
-            data=tuple(data.items()),
+            data=tuple((name, plain(value)) for name, value in data.items()),
             answer=answer,
+            given=given,
         )
         self.add("prompts", prompt)
         if len(self.prompts) > MAX_PROMPTS:
             raise StepLimit("too many open prompts")
         return prompt.id
+
+    def deadline(self, setting: str, general: str = "") -> int | None:
+        """When something that starts now is due, in ms, by a session setting in minutes (else by a more general one); None: never.
+
+        While the table is paused time stands still: what starts then has its whole time once the table goes on.
+        """
+        minutes = self.table.setting(setting, self.table.setting(general))
+        now = self.table.paused_ms if self.table.paused else self.now_ms
+        return now + minutes * 60_000 if minutes else None
 
     def take_over(self, other: Step) -> None:
         """Become `other`, a step of the same session, but for who acts: an answer that completes somebody else's command."""
@@ -406,6 +455,18 @@ class Step:
             stamp=stamp,
             table=self.table,
             header=self.header,
-            **{kind: freeze(entities) for kind, entities in self._copied.items()},
+            **{kind: MappingProxyType(self._ordered(kind, entities)) for kind, entities in self._copied.items()},
         )
+        self._copied = {}  # the session owns these mappings now; a write after this copies them again
         return session, entry
+
+    def _ordered(self, kind: str, entities: dict[str, Any]) -> dict[str, Any]:
+        """The entities in the order that following the changes gives: a replayed session iterates exactly like this one."""
+        if kind not in self._resized:
+            return entities
+        old = getattr(self.before, kind)
+        ordered = {entity_id: entities[entity_id] for entity_id in old if entity_id in entities}
+        for of, entity_id in self._touched:
+            if of == kind and entity_id in entities and entity_id not in old:
+                ordered[entity_id] = entities[entity_id]
+        return ordered

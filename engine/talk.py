@@ -10,6 +10,7 @@ from engine import notation
 from engine.dice import RolledFact
 from engine.rejected import Rejected, unknown
 from engine.step import Step
+from engine.zones import concealed
 
 
 def fact(roll: RolledFact) -> dict[str, Any]:
@@ -54,8 +55,9 @@ def post(step: Step, command: c.Post) -> None:
         combatant = step.combatant(command.combatant)
         if not step.controls(combatant.id):
             raise Rejected("not_yours", f"{combatant.name} is not yours to speak for.", combatant=combatant.id)
-        data["combatant"] = combatant.id
-        data["name"] = combatant.name
+        if not concealed(step, combatant):  # who is out of sight speaks with no name
+            data["combatant"] = combatant.id
+            data["name"] = combatant.name
     step.emit("post", "", to=to, body=ref.id, **data)
 
 
@@ -110,11 +112,16 @@ def remove_seat(step: Step, seat_id: str) -> None:
         raise unknown("seat", seat_id, list(step.seats))
     name = step.seats[seat_id].name
     step.remove("seats", seat_id)
+    reroute(step)
+    step.emit("seat.left", f"{name} left the table.", seat=seat_id)
+
+
+def reroute(step: Step) -> None:
+    """Give open questions to seats that are no more to a GM."""
     gms = step.gms()
     for prompt in list(step.prompts.values()):
-        if prompt.to == seat_id and prompt.answer is None:
-            step.change("prompts", prompt.id, to=gms[0] if gms else seat_id)
-    step.emit("seat.left", f"{name} left the table.", seat=seat_id)
+        if prompt.to not in step.seats and prompt.answer is None and gms:
+            step.change("prompts", prompt.id, to=gms[0])
 
 
 HANDLERS: dict[type, Callable[[Step, Any], None]] = {c.Chat: chat, c.Post: post, c.Roll: roll, c.Prefs: prefs, c.Leave: leave}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.rejected import Rejected, unknown
 from engine.session import Helper, Test
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.step import Step
@@ -18,9 +19,9 @@ MAX_OPEN = 50
 
 
 def find(step: Step, test_id: str, *allowed: str) -> Test:
-    """The test in one of the allowed states. Raises Rejected; a hidden test is unknown to those who take no part."""
+    """The test in one of the allowed states. Raises Rejected; one that is hidden is unknown to those who take no part."""
     test = step.tests.get(test_id)
-    if test is None or (test.hidden and not step.is_gm and not any(step.controls(c) for c in participants(test))):
+    if test is None or not (step.is_gm or _in_sight(step, test)):
         raise unknown("test", test_id)
     if allowed and test.status not in allowed:
         raise Rejected(
@@ -29,14 +30,22 @@ def find(step: Step, test_id: str, *allowed: str) -> Test:
     return test
 
 
+def _in_sight(step: Step, test: Test) -> bool:
+    if any(step.controls(one) for one in participants(test)):
+        return True
+    by = step.combatants.get(test.by)
+    return not test.hidden and by is not None and step.visible(by)
+
+
 def participants(test: Test) -> tuple[str, ...]:
     return (test.by, *(helper.combatant for helper in test.helpers))
 
 
 def said(step: Step, test: Test, type: str, text: str, **data: Any) -> None:
-    """Say something of a test: to everyone, or to the GMs and those who take part when it is hidden."""
+    """Say something of a test: to everyone, or to the GMs and those who take part when it, or who attempts it, is hidden."""
     to: Iterable[str] | None = None
-    if test.hidden:
+    by = step.combatants.get(test.by)
+    if test.hidden or (by is not None and concealed(step, by)):
         to = [seat.id for seat in step.seats.values() if seat.role == "gm" or any(c in seat.controls for c in participants(test))]
     step.emit(type, text, to=to, test=test.id, combatant=test.by, **data)
 
@@ -55,7 +64,7 @@ def propose(step: Step, combatant_id: str, label: str, *, hidden: bool = False, 
             scene=combatant.scene,
             by=combatant_id,
             label=label,
-            hidden=hidden or combatant.hidden,
+            hidden=hidden or concealed(step, combatant),
             frame=frame,
             status="proposed" if frame is None else "framed",
         ),
@@ -79,7 +88,10 @@ def join(step: Step, test: Test, combatant_id: str, how: Any, text: str) -> Test
     if combatant_id in participants(test):
         raise Rejected("not_now", f"{combatant.name} takes part in that test already.", combatant=combatant_id)
     joined: Test = step.change("tests", test.id, helpers=(*test.helpers, Helper(combatant=combatant_id, how=how)))
-    said(step, joined, "test.joined", text, helper=combatant_id)
+    if concealed(step, combatant):
+        step.whisper("test.joined", text, combatant_id, test=test.id, combatant=test.by, helper=combatant_id)
+    else:
+        said(step, joined, "test.joined", text, helper=combatant_id)
     return joined
 
 

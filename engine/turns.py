@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine import dice_epochs, zones
 from engine.rejected import Rejected, unknown
 from engine.session import Encounter
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -50,7 +51,7 @@ def start(step: Step, scene_id: str, combatants: Iterable[str] = ()) -> Encounte
     encounter: Encounter = step.add(
         "encounters", Encounter(id=step.ident("e"), scene=scene_id, order=tuple(c for c, _ in initiative), initiative=initiative, round=1)
     )
-    step.emit("encounter.started", f"A fight begins in {scene.name}.", encounter=encounter.id, scene=scene_id)
+    step.in_scene(scene_id, "encounter.started", f"A fight begins in {scene.name}.", encounter=encounter.id, scene=scene_id)
     advance(step, encounter.id)
     return step.encounters[encounter.id]
 
@@ -72,7 +73,7 @@ def advance(step: Step, encounter_id: str) -> None:
         if not any(can_act(step, combatant_id) for combatant_id in order):
             return
         encounter = step.change("encounters", encounter_id, round=encounter.round + 1, acted=(), order=order)
-        step.emit("round.started", f"Round {encounter.round}.", encounter=encounter_id, round=encounter.round)
+        step.in_scene(encounter.scene, "round.started", f"Round {encounter.round}.", encounter=encounter_id, round=encounter.round)
         upcoming = following(step, encounter)
     give(step, encounter_id, upcoming)
 
@@ -80,19 +81,9 @@ def advance(step: Step, encounter_id: str) -> None:
 def give(step: Step, encounter_id: str, combatant_id: str) -> None:
     """Begin a combatant's turn now. Whoever was cut off and has not acted comes again in order."""
     encounter = step.encounters[encounter_id]
-    minutes = step.table.setting("deadline.turn")
-    step.change(
-        "encounters",
-        encounter_id,
-        current=combatant_id,
-        turn=encounter.turn + 1,
-        deadline=step.now_ms + minutes * 60_000 if minutes else None,
-    )
+    step.change("encounters", encounter_id, current=combatant_id, turn=encounter.turn + 1, deadline=step.deadline("deadline.turn"))
     combatant = step.combatants[combatant_id]
-    if combatant.hidden:
-        step.whisper("turn.started", f"{combatant.name}'s turn.", combatant_id, encounter=encounter_id, combatant=combatant_id)
-    else:
-        step.emit("turn.started", f"{combatant.name}'s turn.", encounter=encounter_id, combatant=combatant_id)
+    step.about(combatant_id, "turn.started", f"{combatant.name}'s turn.", encounter=encounter_id, combatant=combatant_id)
     step.rules.turn_started(step, combatant)
 
 
@@ -113,19 +104,19 @@ def delay(step: Step, encounter_id: str, after: str) -> None:
     """Move the running turn to right after another one of this round. Raises Rejected when that one is over."""
     encounter = step.encounters[encounter_id]
     current = encounter.current
+    step.combatant(after)  # one that is out of sight is as unknown as none
     if after == current or after not in encounter.order or after in encounter.acted or not can_act(step, after):
-        waiting = [c for c in encounter.order if c not in encounter.acted and c != current and can_act(step, c)]
+        waiting = waiting_for(step, encounter)
         raise Rejected("illegal_choice", "A turn can only be delayed until after somebody who still has a turn this round.", known=waiting)
     order = [c for c in encounter.order if c != current]
     order.insert(order.index(after) + 1, current)
     step.change("encounters", encounter_id, order=tuple(order), current="")
-    step.emit(
-        "turn.delayed",
-        f"{step.name(current)} waits until after {step.name(after)}.",
-        encounter=encounter_id,
-        combatant=current,
-        after=after,
-    )
+    text = f"{step.name(current)} waits until after {step.name(after)}."
+    told: dict[str, Any] = {"encounter": encounter_id, "combatant": current, "after": after}
+    if concealed(step, step.combatants[after]):
+        step.whisper("turn.delayed", text, current, **told)
+    else:
+        step.about(current, "turn.delayed", text, **told)
     upcoming = following(step, step.encounters[encounter_id])
     give(step, encounter_id, upcoming)
 
@@ -149,16 +140,11 @@ def join(step: Step, encounter_id: str, combatant_id: str, initiative: int | Non
     acted = (*encounter.acted, combatant_id) if passed else encounter.acted
     step.change("encounters", encounter_id, initiative=tuple(ranked), order=tuple(order), acted=acted)
     text = f"{combatant.name} joins the fight."
-    if combatant.hidden:
-        step.whisper("encounter.joined", text, combatant_id, encounter=encounter_id, combatant=combatant_id)
-    else:
-        step.emit("encounter.joined", text, encounter=encounter_id, combatant=combatant_id)
-    if not step.encounters[encounter_id].current:
-        advance(step, encounter_id)
+    step.about(combatant_id, "encounter.joined", text, encounter=encounter_id, combatant=combatant_id)
 
 
 def drop(step: Step, combatant_id: str) -> None:
-    """Take a combatant out of every ring (it leaves play or the scene). Its running turn passes to the next one."""
+    """Take a combatant out of every ring (it leaves play or the scene). Its running turn passes on once nothing is unfinished."""
     for encounter in list(step.encounters.values()):
         if combatant_id in encounter.order:
             step.change(
@@ -167,9 +153,8 @@ def drop(step: Step, combatant_id: str) -> None:
                 order=tuple(c for c in encounter.order if c != combatant_id),
                 initiative=tuple(one for one in encounter.initiative if one[0] != combatant_id),
                 acted=tuple(c for c in encounter.acted if c != combatant_id),
+                current="" if encounter.current == combatant_id else encounter.current,
             )
-            if encounter.current == combatant_id:
-                advance(step, encounter.id)
 
 
 def finish(step: Step, encounter_id: str, text: str, **data: Any) -> None:
@@ -179,15 +164,38 @@ def finish(step: Step, encounter_id: str, text: str, **data: Any) -> None:
         if prompt.owner == ("encounters", encounter_id):
             step.remove("prompts", prompt.id)
     step.remove("encounters", encounter_id)
-    step.emit("encounter.ended", text, encounter=encounter_id, scene=encounter.scene, rounds=encounter.round, **data)
+    step.in_scene(encounter.scene, "encounter.ended", text, encounter=encounter_id, scene=encounter.scene, rounds=encounter.round, **data)
     dice_epochs.rotate(step, "open")
 
 
-def settle(step: Step) -> None:
-    """After a command: pass on turns whose holder can no longer act, unless an unfinished action still has to end."""
+def settle(step: Step) -> bool:
+    """After a command: pass on turns whose holder can no longer act or is gone, unless an unfinished action still has to end.
+
+    Returns whether a turn passed on: what the ruleset does then may need settling in its turn.
+    """
+    passed = False
     for encounter in list(step.encounters.values()):
-        if encounter.current and not encounter.pending and not can_act(step, encounter.current):
-            end(step, encounter.id)
+        if encounter.pending or encounter.id not in step.encounters:
+            continue
+        if encounter.current:
+            if not can_act(step, encounter.current):
+                end(step, encounter.id)
+                passed = True
+            elif encounter.deadline is None and (fresh := step.deadline("deadline.turn")) is not None:
+                step.change("encounters", encounter.id, deadline=fresh)
+        elif any(can_act(step, combatant_id) for combatant_id in encounter.order):
+            advance(step, encounter.id)
+            passed = True
+    return passed
+
+
+def waiting_for(tree: Step, encounter: Encounter) -> list[str]:
+    """Those the acting seat sees who still have a turn this round after the running one, in order."""
+    return [
+        one
+        for one in encounter.order
+        if one not in encounter.acted and one != encounter.current and can_act(tree, one) and tree.visible(tree.combatants[one])
+    ]
 
 
 def acting(step: Step, combatant_id: str) -> tuple[Any, Encounter | None]:

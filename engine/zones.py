@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.rejected import Rejected, unknown
-from engine.session import Cover, Edge, Scene
+from engine.session import Cover, Edge, Scene, Session
 
 if TYPE_CHECKING:
     from engine.step import Step
@@ -86,6 +86,20 @@ def wholly_covered(scene: Scene, combatant: Any) -> bool:
     """Whether nothing of the combatant can be seen over its cover: it cannot be chosen as a target."""
     cover = cover_of(scene, combatant)
     return cover is not None and "*" in cover.hides
+
+
+def in_hidden_place(tree: Step | Session, combatant: Any) -> bool:
+    """Whether a combatant stands in a zone or a scene that only GMs know."""
+    scene = tree.scenes.get(combatant.scene)
+    if scene is None:
+        return False
+    zone = scene.zone(combatant.zone)
+    return scene.hidden or (zone is not None and zone.hidden)
+
+
+def concealed(tree: Step | Session, combatant: Any) -> bool:
+    """Whether players must not learn of a combatant: it is hidden, or it stands in a hidden place."""
+    return combatant.hidden or in_hidden_place(tree, combatant)
 
 
 def leave(step: Step, combatant_id: str) -> None:

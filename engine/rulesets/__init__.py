@@ -60,11 +60,15 @@ class Ruleset(Protocol):
         ...
 
     def grade_combatant(self, session: Session, combatant: Any, sight: Sight) -> Hashable | None:
-        """How much of a combatant this sight sees: None nothing, else a value that `view_combatant` understands."""
+        """How much of a combatant this sight sees: None nothing, else a value that `view_combatant` understands.
+
+        Depends on the combatant and the sight alone (and on what never changes, as the header's options): a frame re-tells only
+        what an entry touched. Whoever is hidden or in a hidden place is left out before this is asked.
+        """
         ...
 
     def view_combatant(self, session: Session, combatant: Any, grade: Hashable) -> dict[str, Any]:
-        """The fields that are shown at this grade, by listing them."""
+        """The fields that are shown at this grade, by listing them. Depends on the combatant, the grade and the header alone."""
         ...
 
     def spawn(self, step: Step, combatant_id: str, template: str, fields: Mapping[str, Any]) -> Combatant:
@@ -169,9 +173,7 @@ class BaseRuleset:
         raise Rejected("bad_command", "This command has no odds.")
 
     def grade_combatant(self, session: Session, combatant: Any, sight: Sight) -> Hashable | None:
-        if sight.role == "gm" or combatant.id in sight.controls:
-            return "full"
-        return None if combatant.hidden else "public"
+        return "full" if sight.role == "gm" or combatant.id in sight.controls else "public"
 
     def spawn(self, step: Step, combatant_id: str, template: str, fields: Mapping[str, Any]) -> Combatant:
         if template:

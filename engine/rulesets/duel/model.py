@@ -135,9 +135,3 @@ class Guess(Part, frozen=True, kw_only=True, tag="guess", tag_field="type"):
 class Frame(Part, frozen=True, kw_only=True):
     bonus: int
     difficulty: int
-
-
-class Result(Part, frozen=True, kw_only=True):
-    face: int
-    total: int
-    passed: bool

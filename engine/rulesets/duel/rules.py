@@ -1,43 +1,26 @@
-"""Duel's rules: who may do what, what it costs, and what comes of it."""
+"""Duel's rules: who may do what, what it costs, and what comes of it. docs/rules/duel.md tells them to players."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from engine import odds as o
 from engine import testlife, turns, zones
 from engine.odds import Odds
-from engine.options import Option, Param, Value
+from engine.options import Option
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered, BaseRuleset
-from engine.rulesets.duel import sample
-from engine.rulesets.duel.model import (
-    COMMANDS,
-    PLACES,
-    WEAPONS,
-    Attack,
-    Brace,
-    Duelist,
-    Feint,
-    Frame,
-    FrameTest,
-    Guess,
-    JoinTest,
-    Move,
-    Result,
-    RollTest,
-    Strike,
-)
+from engine.rulesets.duel import model as m
+from engine.rulesets.duel import sample, shown
+from engine.rulesets.duel.model import Duelist
 from engine.session import Combatant, Session
 from engine.setup import Setup
-from engine.sight import sight_of, unseen
 from engine.step import Step
 from engine.talk import fact
 
+Owner = tuple[str, str]
 STANCES = (("high", "high"), ("middle", "in the middle"), ("low", "low"))
 BEATS = {("high", "low"), ("low", "middle"), ("middle", "high")}
 
@@ -48,22 +31,22 @@ class Duel(BaseRuleset):
     title = "Duel"
     summary = "Opposed d20 fights, ten minutes long: strike, parry, feint, move."
     combatant_type = Duelist
-    pending = Strike | Guess
-    records: ClassVar[Mapping[tuple[str, str], Any]] = {("tests", "frame"): Frame | None, ("tests", "result"): Result | None}
-    own_commands = COMMANDS
+    pending = m.Strike | m.Guess
+    records: ClassVar[Mapping[tuple[str, str], Any]] = {("tests", "frame"): m.Frame | None}
+    own_commands = m.COMMANDS
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = {"parry_bonus": (3, 0, 5)}
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"bloody": {"parry_bonus": 0}}
 
     def __init__(self) -> None:
         super().__init__()
         self.handlers: dict[type, Callable[[Step, Any], None]] = {
-            Attack: self._attack,
-            Feint: self._feint,
-            Brace: self._brace,
-            Move: self._move,
-            FrameTest: self._frame_test,
-            JoinTest: self._join_test,
-            RollTest: self._roll_test,
+            m.Attack: self._attack,
+            m.Feint: self._feint,
+            m.Brace: self._brace,
+            m.Move: self._move,
+            m.FrameTest: self._frame_test,
+            m.JoinTest: self._join_test,
+            m.RollTest: self._roll_test,
         }
 
     def new(self, step: Step, setup: Setup) -> None:
@@ -77,8 +60,7 @@ class Duel(BaseRuleset):
         if template not in ("", *sample.TEMPLATES):
             raise unknown("template", template, sorted(sample.TEMPLATES))
         base = sample.TEMPLATES.get(template, {})
-        made: Combatant = super().spawn(step, combatant_id, "", {"name": template or combatant_id, **base, **fields})
-        return replace(made, template=template)
+        return replace(super().spawn(step, combatant_id, "", {**base, **fields}), template=template)
 
     def initiative(self, step: Step, combatant: Any) -> int:
         return int(combatant.speed)
@@ -86,9 +68,18 @@ class Duel(BaseRuleset):
     def turn_started(self, step: Step, combatant: Any) -> None:
         step.change("combatants", combatant.id, acted=False, moved=False, parried=False, braced=False)
 
-    # --- what a duelist does ---------------------------------------------------------------------------------------------
+    def view_combatant(self, session: Session, combatant: Any, grade: Any) -> dict[str, Any]:
+        return shown.view(combatant, grade)
 
-    def _acting(self, step: Step, combatant_id: str) -> tuple[Duelist, tuple[str, str]]:
+    def options(self, session: Session, seat: str) -> list[Option]:
+        return shown.options(self, session, seat)
+
+    def odds(self, session: Session, seat: str, command: Any) -> Odds:
+        return shown.odds(self, session, seat, command) if isinstance(command, m.Attack) else super().odds(session, seat, command)
+
+    # --- strikes and feints ------------------------------------------------------------------------------------------------
+
+    def _acting(self, step: Step, combatant_id: str) -> tuple[Duelist, Owner]:
         duelist, encounter = turns.acting(step, combatant_id)
         if encounter is None:
             raise Rejected("not_now", "Nobody fights here; the GM starts an encounter first.")
@@ -96,102 +87,80 @@ class Duel(BaseRuleset):
             raise Rejected("not_now", f"{duelist.name} has acted this turn; move or end the turn.")
         return duelist, ("encounters", encounter.id)
 
-    def _target(self, step: Step, by: Duelist, target_id: str) -> Duelist:
-        target: Duelist = step.combatant(target_id)
-        scene = step.scenes[by.scene]
-        if target.id == by.id or target.out or not in_reach(scene, by, target):
-            raise Rejected("out_of_range", f"{target.name} is out of reach of {by.name}'s {by.weapon}.", target=target.id)
-        return target
-
-    def _attack(self, step: Step, command: Attack) -> None:
+    def _against(self, step: Step, command: m.Attack | m.Feint) -> tuple[Duelist, Duelist, Owner]:
+        """Who acts against whom, checked; whoever does comes into sight."""
         by, owner = self._acting(step, command.combatant)
-        target = self._target(step, by, command.target)
-        step.change("combatants", by.id, acted=True)
-        step.emit(
-            "duel.attack",
-            f"{by.name} strikes at {target.name}{' boldly' if command.bold else ''}.",
-            by=by.id,
-            target=target.id,
-            bold=command.bold,
-        )
-        asked: tuple[str, ...] = ()
-        if not target.parried:
-            asked = (
-                step.ask(
-                    owner,
-                    step.controller(target.id),
-                    kind="parry",
-                    type="duel.parry?",
-                    text=f"{by.name} strikes at {target.name}. Parry? One parry a round.",
-                    choices=[("yes", "Parry"), ("no", "Save the parry")],
-                    default="no",
-                    always="yes",
-                    never="no",
-                    combatant=target.id,
-                ),
-            )
-        step.push(owner, Strike(prompts=asked, by=by.id, target=target.id, bold=command.bold))
+        target: Duelist = step.combatant(command.target)
+        if target.id == by.id or target.out or not shown.in_reach(step.scenes[by.scene], by, target):
+            raise Rejected("out_of_range", f"{target.name} is out of reach of {by.name}'s {by.weapon}.", target=target.id)
+        if zones.in_hidden_place(step, by) or zones.concealed(step, target):
+            raise Rejected("not_now", "Nobody fights from a hidden place, nor against somebody unseen.", target=target.id)
+        return step.change("combatants", by.id, acted=True, hidden=False), target, owner
 
-    def resume(self, step: Step, owner: tuple[str, str], record: Any, answers: tuple[Answered, ...]) -> None:
+    def _attack(self, step: Step, command: m.Attack) -> None:
+        by, target, owner = self._against(step, command)
+        boldly = " boldly" if command.bold else ""
+        step.emit("duel.attack", f"{by.name} strikes at {target.name}{boldly}.", by=by.id, target=target.id, bold=command.bold)
+        text = f"{by.name} strikes at {target.name}. Parry? One parry a round."
+        asked = () if target.parried else (self._ask(step, owner, target, "parry", text, ("Parry", "Save the parry")),)
+        step.push(owner, m.Strike(prompts=asked, by=by.id, target=target.id, bold=command.bold))
+
+    def _ask(self, step: Step, owner: Owner, whom: Duelist, kind: str, text: str, choices: tuple[str, str]) -> str:
+        return step.ask(
+            owner,
+            step.controller(whom.id),
+            kind=kind,
+            type=f"duel.{kind}?",
+            text=text,
+            choices=[("yes", choices[0]), ("no", choices[1])],
+            default="no",
+            always="yes",
+            never="no",
+            combatant=whom.id,
+        )
+
+    def resume(self, step: Step, owner: Owner, record: Any, answers: tuple[Answered, ...]) -> None:
         by, target = step.combatants.get(record.by), step.combatants.get(record.target)
         if by is None or target is None or by.out or target.out:
             return  # an interrupt took one of them out of the fight
-        if isinstance(record, Guess):
-            self._guessed(step, by, target, {one.combatant: one.choice for one in answers})
+        chosen = {one.combatant: one.choice for one in answers}
+        if isinstance(record, m.Guess):
+            self._guessed(step, by, target, chosen)
         elif record.stage == "parry":
-            self._cross(step, owner, record, by, target, parry=any(one.choice == "yes" for one in answers))
-        elif answers[0].choice == "yes":
+            self._cross(step, owner, record, by, target, parry=chosen.get(target.id) == "yes")
+        elif chosen[by.id] == "yes":
             step.change("combatants", by.id, grit=by.grit - 1)
             again = step.roll(1, 20, purpose="strike.again", actor=by.id, of=record.roll, positions=(0,))
             step.emit("duel.reroll", f"{by.name} grits their teeth and rolls again: {again.faces[0]}.", by=by.id, rolls=[fact(again)])
-            self._land(step, owner, record, by, target, again.faces[0], record.against)
+            self._land(step, owner, replace(record, face=again.faces[0]), by, target)
         else:
-            self._land(step, owner, record, by, target, record.face, record.against)
+            self._land(step, owner, record, by, target)
 
-    def _cross(self, step: Step, owner: tuple[str, str], record: Strike, by: Duelist, target: Duelist, *, parry: bool) -> None:
+    def _cross(self, step: Step, owner: Owner, record: m.Strike, by: Duelist, target: Duelist, *, parry: bool) -> None:
         mine = step.roll(1, 20, purpose="strike", actor=by.id)
         theirs = step.roll(1, 20, purpose="guard", actor=target.id)
         bonus = int(self.option(step, "parry_bonus")) if parry else 0
-        against = theirs.faces[0] + guard_of(target) + bonus
+        against = theirs.faces[0] + shown.guard_of(target) + bonus
         step.change("combatants", target.id, exposed=False, parried=target.parried or parry)
         text = f"{by.name} rolls {mine.faces[0]}, {target.name} {theirs.faces[0]}{' and parries' if parry else ''}."
         step.emit("duel.cross", text, by=by.id, target=target.id, parry=parry, rolls=[fact(mine), fact(theirs)])
-        if mine.faces[0] + aim_of(by, record.bold) < against and by.grit:
-            prompt = step.ask(
-                owner,
-                step.controller(by.id),
-                kind="reroll",
-                type="duel.reroll?",
-                text=f"{by.name} misses. Spend grit to roll again?",
-                choices=[("yes", "Spend 1 grit"), ("no", "Let it go")],
-                default="no",
-                always="yes",
-                never="no",
-                combatant=by.id,
-            )
-            waiting = Strike(
-                prompts=(prompt,),
-                by=by.id,
-                target=target.id,
-                bold=record.bold,
-                stage="reroll",
-                face=mine.faces[0],
-                roll=mine.n,
-                against=against,
-            )
-            step.push(owner, waiting)
-            return
-        self._land(step, owner, record, by, target, mine.faces[0], against)
+        record = replace(record, prompts=(), stage="reroll", face=mine.faces[0], roll=mine.n, against=against)
+        if by.grit and not _hits(record, by):
+            text = f"{by.name} misses. Spend grit to roll again?"
+            prompt = self._ask(step, owner, by, "reroll", text, ("Spend 1 grit", "Let it go"))
+            step.push(owner, replace(record, prompts=(prompt,)))
+        else:
+            self._land(step, owner, record, by, target)
 
-    def _land(self, step: Step, owner: tuple[str, str], record: Strike, by: Duelist, target: Duelist, face: int, against: int) -> None:
-        if face + aim_of(by, record.bold) < against:
+    def _land(self, step: Step, owner: Owner, record: m.Strike, by: Duelist, target: Duelist) -> None:
+        if not _hits(record, by):
             step.emit("duel.miss", f"{by.name} misses {target.name}.", by=by.id, target=target.id)
             return
-        weapon = WEAPONS[by.weapon]
+        weapon = m.WEAPONS[by.weapon]
         at = step.roll(1, 6, purpose="place", actor=by.id)
         hurt = step.roll(1, weapon.sides, purpose="damage", actor=by.id)
-        place = PLACES[at.faces[0] - 1]
-        damage = max(hurt.faces[0] + weapon.bonus + (2 if place == "head" else 0) + (2 if record.bold else 0) - target.armor, 0)
+        place = m.PLACES[at.faces[0] - 1]
+        damage = max(hurt.faces[0] + weapon.bonus + 2 * (place == "head") + 2 * record.bold - target.armor, 0)
         left = max(target.hp - damage, 0)
         step.change("combatants", target.id, hp=left, out=left == 0)
         text = f"{by.name} hits {target.name} in the {place} for {damage}."
@@ -202,10 +171,8 @@ class Duel(BaseRuleset):
             if len(sides) == 1:
                 turns.finish(step, owner[1], f"The fight is over: {sides[0] or 'one side'} stands.", side=sides[0])
 
-    def _feint(self, step: Step, command: Feint) -> None:
-        by, owner = self._acting(step, command.combatant)
-        target = self._target(step, by, command.target)
-        step.change("combatants", by.id, acted=True)
+    def _feint(self, step: Step, command: m.Feint) -> None:
+        by, target, owner = self._against(step, command)
         step.emit("duel.feint", f"{by.name} feints at {target.name}.", by=by.id, target=target.id)
         group = step.ident("g")
         asked = tuple(
@@ -223,7 +190,7 @@ class Duel(BaseRuleset):
             )
             for one in (by, target)
         )
-        step.push(owner, Guess(prompts=asked, by=by.id, target=target.id))
+        step.push(owner, m.Guess(prompts=asked, by=by.id, target=target.id))
 
     def _guessed(self, step: Step, by: Duelist, target: Duelist, chosen: Mapping[str, str]) -> None:
         won = (chosen[by.id], chosen[target.id]) in BEATS
@@ -231,48 +198,41 @@ class Duel(BaseRuleset):
         text = f"{by.name} goes {chosen[by.id]}, {target.name} {chosen[target.id]}: {'an opening!' if won else 'no opening.'}"
         step.emit("duel.guessed", text, by=by.id, target=target.id, chosen=dict(chosen), won=won)
 
-    def _brace(self, step: Step, command: Brace) -> None:
+    def _brace(self, step: Step, command: m.Brace) -> None:
         by, _ = self._acting(step, command.combatant)
         step.change("combatants", by.id, acted=True, braced=True)
-        step.emit("duel.brace", f"{by.name} braces.", combatant=by.id)
+        step.about(by.id, "duel.brace", f"{by.name} braces.", combatant=by.id)
 
-    def _move(self, step: Step, command: Move) -> None:
+    def _move(self, step: Step, command: m.Move) -> None:
         by, encounter = turns.acting(step, command.combatant)
         if encounter is not None and by.moved:
             raise Rejected("not_now", f"{by.name} has moved this turn.")
         scene = step.scenes.get(by.scene)
-        if scene is None or (
-            command.zone != by.zone and not any(z == command.zone and not way.hidden for z, way in zones.neighbours(scene, by.zone))
-        ):
+        ways = [] if scene is None else [zone_id for zone_id, way in zones.neighbours(scene, by.zone) if step.is_gm or not way.hidden]
+        if scene is None or command.zone not in (by.zone, *ways):
             raise Rejected("out_of_range", "Move to a neighbouring zone.", zone=command.zone)
         zones.place(step, by.id, by.scene, command.zone, command.near, command.cover)
-        if encounter is not None:
-            step.change("combatants", by.id, moved=True)
-        told: dict[str, Any] = {"combatant": by.id, "zone": command.zone, "near": list(command.near)}
+        step.change("combatants", by.id, moved=encounter is not None)
         zone = scene.zone(command.zone)
         text = f"{by.name} moves to {zone.name if zone is not None else command.zone}."
-        if by.hidden:
-            step.whisper("duel.move", text, by.id, **told)
-        else:
-            step.emit("duel.move", text, **told)
+        near = [one for one in command.near if not zones.concealed(step, step.combatants[one])]
+        step.about(by.id, "duel.move", text, combatant=by.id, zone=command.zone, near=near)
 
     # --- tests -------------------------------------------------------------------------------------------------------------
 
-    def _frame_test(self, step: Step, command: FrameTest) -> None:
+    def _frame_test(self, step: Step, command: m.FrameTest) -> None:
         test = testlife.find(step, command.test, "proposed", "framed")
-        record = Frame(bonus=command.bonus, difficulty=command.difficulty)
+        record = m.Frame(bonus=command.bonus, difficulty=command.difficulty)
         testlife.frame(step, test, record, f"It takes {command.difficulty} on d20{command.bonus:+d}.", hidden=command.hidden)
 
-    def _join_test(self, step: Step, command: JoinTest) -> None:
+    def _join_test(self, step: Step, command: m.JoinTest) -> None:
         test = testlife.find(step, command.test, "proposed", "framed")
         testlife.join(step, test, command.combatant, None, f"{step.name(command.combatant)} helps.")
 
-    def _roll_test(self, step: Step, command: RollTest) -> None:
+    def _roll_test(self, step: Step, command: m.RollTest) -> None:
         test = testlife.find(step, command.test, "framed")
         if not step.controls(test.by):
             raise Rejected("not_yours", "Only who attempts a test rolls it.", test=test.id)
-        if test.by not in step.combatants:
-            raise unknown("combatant", test.by)
         rolled = step.roll(1, 20, purpose="test", actor=test.by, hidden=test.hidden)
         total = rolled.faces[0] + test.frame.bonus + 2 * len(test.helpers)
         passed = total >= test.frame.difficulty
@@ -280,128 +240,6 @@ class Duel(BaseRuleset):
         testlife.said(step, test, "test.rolled", text, total=total, passed=passed, rolls=[fact(rolled)])
         testlife.close(step, test.id)
 
-    # --- what clients are told ------------------------------------------------------------------------------------------------
 
-    def view_combatant(self, session: Session, combatant: Any, grade: Any) -> dict[str, Any]:
-        shown = {name: getattr(combatant, name) for name in PUBLIC}
-        if grade == "full":
-            shown.update({name: getattr(combatant, name) for name in OWN})
-        return shown
-
-    def options(self, session: Session, seat: str) -> list[Option]:
-        me = session.seats.get(seat)
-        if me is None or session.table.paused or session.table.suspended is not None:
-            return []
-        found: list[Option] = []
-        for encounter in session.encounters.values():
-            by = session.combatants.get(encounter.current)
-            if by is not None and not encounter.pending and not by.out and (me.role == "gm" or by.id in me.controls):
-                found += self._turn_options(session, by, set(unseen(self, session, sight_of(session, seat))))
-        return found
-
-    def _turn_options(self, session: Session, by: Duelist, lost: set[str]) -> list[Option]:
-        scene = session.scenes[by.scene]
-        found: list[Option] = []
-        foes = [
-            Value(one.id, one.name)
-            for one in session.combatants.values()
-            if one.id not in lost and one.side != by.side and not one.out and one.scene == by.scene and in_reach(scene, by, one)
-        ]
-        if not by.acted:
-            if foes:
-                target = Param(name="target", text="Whom?", choices=tuple(foes))
-                bold = Param(
-                    name="bold", text="Boldly?", choices=(Value(False, "no"), Value(True, "2 worse to hit, hurts 2 more")), default=False
-                )
-                found.append(option("duel.attack", f"Strike with the {by.weapon}", by, "attack", (target, bold), odds=True))
-                found.append(option("duel.feint", "Feint", by, "feint", (target,)))
-            found.append(option("duel.brace", "Brace", by, "brace"))
-        if not by.moved:
-            for zone_id in [by.zone, *[z for z, way in zones.neighbours(scene, by.zone) if not way.hidden]]:
-                zone = scene.zone(zone_id)
-                there = [
-                    one
-                    for one in session.combatants.values()
-                    if one.zone == zone_id and one.scene == by.scene and one.id != by.id and one.id not in lost
-                ]
-                if zone is None or zone.hidden or (zone_id == by.zone and not there):
-                    continue
-                near = (Value([], "nobody"), *(Value([one.id], one.name) for one in there))
-                up_to = Param(name="near", text="Up to whom?", choices=near, default=[], optional=True)
-                found.append(option("duel.move", f"Move to {zone.name}", by, "move", (up_to,) if there else (), zone=zone_id))
-        found.append(option("turn.end", "End the turn", by, "turn.end"))
-        return found
-
-    def odds(self, session: Session, seat: str, command: Any) -> Odds:
-        if not isinstance(command, Attack):
-            return super().odds(session, seat, command)
-        by = session.combatants.get(command.combatant or next((e.current for e in session.encounters.values()), ""))
-        target = session.combatants.get(command.target)
-        sight = sight_of(session, seat)
-        lost = unseen(self, session, sight)
-        if by is None or target is None or by.id in lost or target.id in lost:
-            raise unknown("combatant", command.target)
-        weapon = WEAPONS[by.weapon]
-        hits: list[Fraction] = []
-        for bonus in (0, int(self.option(session, "parry_bonus"))):
-            margin = o.die(20) + o.die(20).map(lambda face: -face)
-            hits.append(margin.p_at_least(guard_of(target) + bonus - aim_of(by, command.bold)))
-        own = self.grade_combatant(session, target, sight) == "full"
-        armor = target.armor if own else 0
-        raw = (
-            o.die(weapon.sides)
-            + o.die(6).map(lambda face: 2 if PLACES[face - 1] == "head" else 0)
-            + o.constant(weapon.bonus + 2 * command.bold)
-        )
-        parts = (o.part("hit", "hits", hits[0]), o.part("hit_parried", "hits through a parry", hits[1]))
-        return Odds(
-            type="duel.attack",
-            text="before armor" if not own else "",
-            parts=parts,
-            damage=o.damage_table(raw.map(lambda d: max(d - armor, 0))),
-        )
-
-
-PUBLIC = (
-    "id",
-    "name",
-    "kind",
-    "side",
-    "scene",
-    "zone",
-    "cover",
-    "out",
-    "reach",
-    "hp",
-    "max_hp",
-    "skill",
-    "guard",
-    "weapon",
-    "parried",
-    "braced",
-    "exposed",
-)
-OWN = ("hidden", "armor", "grit", "speed", "acted", "moved")
-
-
-def option(type: str, text: str, by: Duelist, command: str, params: tuple[Param, ...] = (), *, odds: bool = False, **fields: Any) -> Option:
-    return Option(type=type, text=text, command={"type": command, "combatant": by.id, **fields}, combatant=by.id, params=params, odds=odds)
-
-
-def in_reach(scene: Any, by: Duelist, target: Duelist) -> bool:
-    """Whether the weapon strikes the target: within arm's reach, or in sight within its zones and not wholly covered."""
-    if target.scene != by.scene:
-        return False
-    reach = WEAPONS[by.weapon].zones
-    if not reach:
-        return zones.is_near(scene, by.id, target.id)
-    away = zones.distance(scene, by.zone, target.zone)
-    return away is not None and away <= reach and zones.sees(scene, by.zone, target.zone) and not zones.wholly_covered(scene, target)
-
-
-def guard_of(target: Duelist) -> int:
-    return 0 if target.exposed else target.guard + 2 * target.braced
-
-
-def aim_of(by: Duelist, bold: bool) -> int:
-    return by.skill - 2 * bold
+def _hits(record: m.Strike, by: Duelist) -> bool:
+    return record.face + shown.aim_of(by, record.bold) >= record.against
