@@ -38,6 +38,8 @@ class Ruleset(Protocol):
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]]
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]]
     """Every switch with the values it may take; the first is the default."""
+    samples: ClassVar[Mapping[str, str]]
+    """The ready tables of its pack: name and a line about it; the first is the one a demo takes."""
 
     def new(self, step: Step, setup: Setup) -> None:
         """Write the ruleset's part of a new session: combatants, pools, scenes. The kernel has made header, table and seats."""
@@ -122,6 +124,7 @@ class BaseRuleset:
     own_commands: ClassVar[tuple[type[kernel_commands.Command], ...]] = ()
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = {}
+    samples: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
         records: dict[tuple[str, str], Any] = dict(self.records)

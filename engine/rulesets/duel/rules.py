@@ -34,6 +34,7 @@ class Duel(BaseRuleset):
     pending = m.Strike | m.Guess
     records: ClassVar[Mapping[tuple[str, str], Any]] = {("tests", "frame"): m.Frame | None}
     own_commands = m.COMMANDS
+    samples: ClassVar[Mapping[str, str]] = {"yard": "Two against two at an old mill."}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = {"parry_bonus": (3, 0, 5)}
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"bloody": {"parry_bonus": 0}}
 
