@@ -259,13 +259,13 @@ class ValkeyProcess:
             while True:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
+                self.restarts += 1
                 try:
                     await self._launch()
                     break
                 except (StoreUnavailable, OSError) as error:
                     _log.error("valkey_restart_failed", said=str(error))
                     await self._end_process()
-            self.restarts += 1
 
     async def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,16 @@ from tests.support.redis_server import available_servers
 pytestmark = [pytest.mark.chaos, pytest.mark.skipif(not available_servers(), reason="no Valkey or Redis program on this machine")]
 
 
+@asynccontextmanager
+async def opened(folder: Path, durability: str = "everysec") -> AsyncIterator[EmbeddedStore]:
+    store = EmbeddedStore(folder, durability)
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
 def alive(pid: int) -> bool:
     """Whether it runs; one that ended but was not collected by its new parent does not."""
     return valkey.command_line(pid) not in {"", "<defunct>"}
@@ -32,50 +44,42 @@ def pid_of(store: EmbeddedStore) -> int:
 
 
 async def test_a_table_is_there_again_after_closing_and_opening(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "data")
-    await store.start()
-    table = Table(store, "table1")
-    await table.create()
-    assert (await table.add()).durability == "os"
-    pid = pid_of(store)
-    await store.close()
+    async with opened(tmp_path / "data") as store:
+        table = Table(store, "table1")
+        await table.create()
+        assert (await table.add()).durability == "os"
+        pid = pid_of(store)
     assert not alive(pid)
-    store = EmbeddedStore(tmp_path / "data")
-    await store.start()
-    assert await store.entries("table1", 0) == table.log
-    assert await store.seed("table1") == b"seed"
-    await store.close()
+    async with opened(tmp_path / "data") as store:
+        assert await store.entries("table1", 0) == table.log
+        assert await store.seed("table1") == b"seed"
 
 
 async def test_a_second_server_on_the_same_folder_is_told_who_has_it(tmp_path: Path) -> None:
-    first = EmbeddedStore(tmp_path / "data")
-    await first.start()
-    second = EmbeddedStore(tmp_path / "data")
-    with pytest.raises(StoreUnavailable) as failure:
-        await second.start()
-    assert str(os.getpid()) in failure.value.text
-    assert "--data" in failure.value.text
-    assert "--redis" in failure.value.text
-    await second.close()
-    await Table(first, "table1").create()
-    await first.close()
+    async with opened(tmp_path / "data") as first:
+        second = EmbeddedStore(tmp_path / "data")
+        with pytest.raises(StoreUnavailable) as failure:
+            await second.start()
+        assert str(os.getpid()) in failure.value.text
+        assert "--data" in failure.value.text
+        assert "--redis" in failure.value.text
+        await second.close()
+        await Table(first, "table1").create()
 
 
 async def test_a_valkey_that_is_killed_comes_back_and_no_acknowledged_step_is_lost(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "data")
-    await store.start()
-    table = Table(store, "table1")
-    await table.create()
-    first = pid_of(store)
-    for _ in range(20):
-        await table.add()
-    os.kill(first, signal.SIGKILL)
-    for _ in range(20):
-        await table.add()
-    assert pid_of(store) != first
-    assert store.process.restarts == 1
-    assert await store.entries("table1", 0) == table.log
-    await store.close()
+    async with opened(tmp_path / "data") as store:
+        table = Table(store, "table1")
+        await table.create()
+        first = pid_of(store)
+        for _ in range(20):
+            await table.add()
+        os.kill(first, signal.SIGKILL)
+        for _ in range(20):
+            await table.add()
+        assert pid_of(store) != first
+        assert store.process.restarts == 1
+        assert await store.entries("table1", 0) == table.log
 
 
 SERVER_THAT_DIES = """
@@ -108,11 +112,9 @@ async def test_the_valkey_of_a_killed_server_is_found_ended_and_its_data_kept(tm
     assert server.returncode == -signal.SIGKILL
     orphan = int(output)
     assert alive(orphan)
-    store = EmbeddedStore(folder)
-    await store.start()
-    assert pid_of(store) != orphan
-    assert await store.entries("table1", 0) == [(1, b"before the kill")]
-    await store.close()
+    async with opened(folder) as store:
+        assert pid_of(store) != orphan
+        assert await store.entries("table1", 0) == [(1, b"before the kill")]
     assert not alive(orphan)
 
 
@@ -121,9 +123,8 @@ async def test_a_process_id_that_now_belongs_to_someone_else_is_left_alone(tmp_p
     folder.mkdir()
     stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE)
     (folder / "valkey.pid").write_text(str(stranger.pid))
-    store = EmbeddedStore(folder)
-    await store.start()
-    await store.close()
+    async with opened(folder):
+        pass
     assert stranger.returncode is None
     await stranger.communicate(b"\n")
     assert stranger.returncode == 0
@@ -132,22 +133,18 @@ async def test_a_process_id_that_now_belongs_to_someone_else_is_left_alone(tmp_p
 @pytest.mark.parametrize("name", ['with "quotes" and \\ blanks % é', "x" * 120])
 async def test_any_folder_will_do(tmp_path: Path, name: str) -> None:
     """Odd characters need quoting twice, and a socket's path may not be as long as a folder's."""
-    store = EmbeddedStore(tmp_path / name)
-    await store.start()
-    await Table(store, "table1").create()
-    socket = store.process.socket_path
-    assert len(os.fsencode(socket)) <= valkey.SOCKET_PATH_LIMIT
-    assert socket.stat().st_mode & 0o077 == 0
-    assert (tmp_path / name / "appendonlydir").is_dir()
-    await store.close()
+    async with opened(tmp_path / name) as store:
+        await Table(store, "table1").create()
+        socket = store.process.socket_path
+        assert len(os.fsencode(socket)) <= valkey.SOCKET_PATH_LIMIT
+        assert socket.stat().st_mode & 0o077 == 0
+        assert (tmp_path / name / "appendonlydir").is_dir()
     assert not socket.exists()
 
 
 async def test_a_damaged_log_is_reported_with_valkeys_own_words(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "data")
-    await store.start()
-    await Table(store, "table1").create()
-    await store.close()
+    async with opened(tmp_path / "data") as store:
+        await Table(store, "table1").create()
     (log,) = (tmp_path / "data" / "appendonlydir").glob("*.incr.aof")
     log.write_bytes(b"*3\r\n$garbage" + log.read_bytes())
     with pytest.raises(StoreUnavailable, match=r"(?i)bad file format|aof"):
@@ -155,10 +152,8 @@ async def test_a_damaged_log_is_reported_with_valkeys_own_words(tmp_path: Path) 
 
 
 async def test_always_answers_only_when_it_is_on_the_disk(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "data", "always")
-    await store.start()
-    assert (await Table(store, "table1").create()).durability == "disk"
-    await store.close()
+    async with opened(tmp_path / "data", "always") as store:
+        assert (await Table(store, "table1").create()).durability == "disk"
     with pytest.raises(ValueError, match="replicas"):
         EmbeddedStore(tmp_path / "data", "replicas=1")
 
