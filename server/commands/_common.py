@@ -1,0 +1,111 @@
+"""What several commands need: the event loop, the rulesets, and the store, whether a server runs on it or not."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import pkgutil
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import engine
+from server.app import Server
+from server.commands._errors import Failure
+from server.config import Config
+from server.store import Store, open_store
+
+T = TypeVar("T")
+
+LIVES_ALONE = "--store memory keeps nothing: its tables live and end with their server. Give --data, --redis, or --url of a running server."
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end, on uvloop where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+def quiet_logs(level: str = "error") -> None:
+    """Commands that speak to a person say what they have to say themselves; the server's log lines would stand in between."""
+    from server import logs
+
+    logs.configure(level=level)  # type: ignore[arg-type]  # one of the levels logs knows
+
+
+def know_rulesets() -> None:
+    """Make the rulesets of a plain checkout known, where nothing is installed and so nothing has entry points."""
+    if engine.names():
+        return
+    from engine import rulesets
+
+    for module in pkgutil.iter_modules(rulesets.__path__):
+        rules = getattr(importlib.import_module(f"engine.rulesets.{module.name}"), "RULES", None)
+        if rules is not None:
+            engine.register(rules)
+
+
+def running_socket(data_dir: Path) -> Path | None:
+    """The socket of the embedded Valkey that a running server keeps in this folder; None when no server uses the folder."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    data_dir = data_dir.expanduser().absolute()
+    try:
+        with (data_dir / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        pass
+    except OSError:
+        return None
+    try:
+        lines = (data_dir / "valkey.conf").read_text("utf-8").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, value = line.partition(" ")
+        if name == "unixsocket":
+            return Path(value.strip('"').replace('\\"', '"').replace("\\\\", "\\"))
+    return None
+
+
+@asynccontextmanager
+async def opened_store(config: Config) -> AsyncIterator[Store]:
+    """The store the settings name, started; closed at the end. Raises Failure and StoreUnavailable.
+
+    When a running server holds the embedded store, this joins it as a second node would: the log's order is decided by the store.
+    """
+    if config.store == "memory":
+        raise Failure(LIVES_ALONE)
+    socket = running_socket(config.data_dir) if config.store == "embedded" else None
+    where = f"unix://{quote(str(socket))}" if socket is not None else config.store
+    if where == "embedded" and not config.data_dir.expanduser().exists():
+        raise Failure(f"There are no tables yet: the data folder {config.data_dir} does not exist. Choose another with --data.")
+    store = open_store(where, config.data_dir)
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def offline(config: Config) -> AsyncIterator[Server]:
+    """A server on the opened store that listens nowhere: its registry, tokens and invites. Raises as `opened_store`, and ConfigError."""
+    quiet_logs()
+    know_rulesets()
+    async with opened_store(config) as store:
+        server = Server(config, store=store)
+        try:
+            yield server
+        finally:
+            await server.registry.close()
