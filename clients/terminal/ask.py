@@ -41,7 +41,7 @@ class Asker:
         return command
 
     async def _ask(self, option: Mapping[str, Any], command: Mapping[str, Any], param: Mapping[str, Any]) -> Any:
-        kind = param.get("kind", "choice")
+        kind = param.get("kind") or "choice"
         choices = param.get("choices") or []
         if kind == "choice":
             await self._list(option, command, param, choices)
@@ -60,7 +60,7 @@ class Asker:
             self._say(f"That does not fit.{_bounds(param)}{one_of} `back` gives up.")
 
     async def _list(self, option: Mapping[str, Any], command: Mapping[str, Any], param: Mapping[str, Any], choices: list[Any]) -> None:
-        self._say(f"{clean(param.get('text') or param['name'])}?{_hint(param, choices)}")
+        self._say(f"{clean(param.get('text') or param['name']).rstrip('?')}?{_hint(param, choices)}")
         if not choices:
             self._say("  There is nothing to choose from.")
         for number, choice in enumerate(choices, 1):
@@ -77,16 +77,19 @@ def _read(kind: str, typed: str, param: Mapping[str, Any], choices: list[Any]) -
             return choices[int(typed[:9]) - 1]["value"]
         return None
     if kind == "text":
-        return typed or None
+        most = param.get("max")
+        return typed if typed and (most is None or len(typed) <= most) else None
     numbers = [int(each) for each in typed.split() if each.lstrip("-").isdecimal() and len(each) <= 16]
     if len(numbers) != len(typed.split()) or not numbers:
         return None
     if kind == "ints":
-        low, high = param.get("low", min(numbers)), param.get("high", max(numbers))
-        fits = param.get("least", 0) <= len(numbers) <= param.get("most", len(numbers)) and all(low <= each <= high for each in numbers)
-        return numbers if fits else None
-    low, high = param.get("min", numbers[0]), param.get("max", numbers[0])
-    return numbers[0] if len(numbers) == 1 and low <= numbers[0] <= high else None
+        enough = _within(len(numbers), param.get("least"), param.get("most"))
+        return numbers if enough and all(_within(each, param.get("low"), param.get("high")) for each in numbers) else None
+    return numbers[0] if len(numbers) == 1 and _within(numbers[0], param.get("min"), param.get("max")) else None
+
+
+def _within(value: int, low: int | None, high: int | None) -> bool:
+    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def _bounds(param: Mapping[str, Any]) -> str:
@@ -95,6 +98,8 @@ def _bounds(param: Mapping[str, Any]) -> str:
         count = f"{least}" if least == most else f"{least} to {most}"
         return f" ({count} numbers from {param.get('low')} to {param.get('high')}, with spaces between)"
     low, high = param.get("min"), param.get("max")
+    if param.get("kind") == "text":
+        return f" (at most {high} characters)" if high is not None else ""
     if low is not None and high is not None:
         return f" ({low} to {high})"
     if low is not None:

@@ -74,7 +74,7 @@ def _only_session(client: dustup.Client) -> str:
     if len(sessions) == 1:
         return sessions[0]
     if not sessions:
-        raise dustup.BadLink("this token opens no table")
+        raise dustup.BadLink("the server does not say which table this token opens: choose one with --session")
     raise dustup.BadLink(f"this token opens several tables, choose one with --session: {', '.join(sessions)}")
 
 
@@ -196,7 +196,7 @@ class LineMode:
             self.say(f"No options: {clean(error.text)}")
             return
         ids = {prompt["id"] for prompt in prompts}
-        offered = [option for option in options if option.get("prompt") not in ids]
+        offered = [option for option in options if option.get("prompt") is None or option["prompt"] not in ids]
         self.options_v = options.v
         self.choices = [choice for prompt in prompts for choice in _answers(prompt)] + offered
         shown = json.dumps([prompts, offered], sort_keys=True)
@@ -314,10 +314,11 @@ class LineMode:
         await self._do(command)
 
     async def _wait(self) -> None:
-        """Until there is something to decide; what happens meanwhile is shown."""
+        """Until there is something to decide, or a fight is over; what happens meanwhile is shown."""
+        fights = set(self.table.view.get("encounters", {}))
         while True:
             await self._show_news(at_rest=True)
-            if self.choices:
+            if self.choices or not fights <= set(self.table.view.get("encounters", {})):
                 return
             if self.table.lost is not None:
                 raise self.table.lost

@@ -199,7 +199,7 @@ def test_not_joined_means_join_again_then_send_again() -> None:
     assert [message["id"] for message in sent(client)] == [id]
 
 
-@pytest.mark.parametrize("code", [1000, 1001, 1006, 1011, 1012, 4000, 4001, 4008, 4009, 4014, None])
+@pytest.mark.parametrize("code", [1000, 1001, 1006, 1011, 1012, 4001, 4008, 4009, 4014, None])
 def test_these_ends_of_a_connection_are_mended_by_another_one(code: int | None) -> None:
     client = seated()
     assert client.disconnected(1, code) == []
@@ -231,6 +231,62 @@ def test_bye_sets_the_wait_before_the_next_connection() -> None:
     client.receive(pack(t="bye", code="shutting_down", text="", retry_after=7000), 0)
     client.disconnected(0, 4001)
     assert 7 <= client.reconnect_in <= 7 * 1.25
+
+
+def test_goodbye_for_good_is_final_and_goodbye_for_now_is_not() -> None:
+    for_good = seated()
+    for_good.receive(pack(t="bye", code="bye", text="Closed for the night."), 0)
+    [*_, fatal] = for_good.disconnected(0, 4000)
+    assert isinstance(fatal, Fatal)
+    assert str(fatal.error) == "Closed for the night."
+    without_a_word = seated()
+    assert without_a_word.disconnected(0, 4000) == [], "no goodbye was said: something broke"
+    for_now = seated()
+    for_now.receive(pack(t="bye", code="bye", text="Moving house.", retry_after=2000), 0)
+    assert for_now.disconnected(0, 4000) == []
+    assert for_now.reconnect_in >= 2
+
+
+def test_a_token_withdrawn_ends_with_the_servers_words() -> None:
+    client = seated()
+    client.receive(pack(t="bye", code="revoked", text="Ask the host."), 0)
+    [*_, fatal] = client.disconnected(0, 4003)
+    assert isinstance(fatal, Fatal)
+    assert isinstance(fatal.error, dustup.Unauthorized)
+    assert (fatal.error.code, fatal.error.text) == ("revoked", "Ask the host.")
+
+
+def test_closed_for_flooding_waits_a_minute_unless_told() -> None:
+    client = seated()
+    client.disconnected(1, 4008)
+    assert client.reconnect_in >= 60
+
+
+def test_a_table_the_server_lets_go_of_is_joined_again_when_it_is_back() -> None:
+    client = seated()
+    id = do(client)
+    client.outgoing()
+    client.receive(pack(t="error", session=S, code="archived", text="", retry_after=1000), 0)
+    assert sent(client) == []
+    client.tick(1.5)
+    [join] = sent(client)
+    assert (join["t"], join["resume"]["v"]) == ("join", 1)
+    client.receive(joined(1), 2)
+    assert sent(client) == [], "its request is still on this connection and will be answered"
+    client.receive(pack(t="error", session=S, id=id, code="archived", text="", retry_after=1000), 2)
+    client.tick(4)
+    assert [message["id"] for message in sent(client)] == [id]
+
+
+def test_a_seat_that_is_taken_away_ends_its_table_alone() -> None:
+    client = seated()
+    id = do(client)
+    events = client.receive(pack(t="error", session=S, code="revoked", text="Your seat was removed."), 0)
+    assert [type(event) for event in events] == [Failed, TableLost]
+    assert isinstance(events[0], Failed)
+    assert events[0].id == id
+    client.join("other", None, 0, 0)
+    assert [message["t"] for message in sent(client)][-1] == "join"
 
 
 def test_waits_double_up_to_the_cap_and_start_over_after_a_steady_connection() -> None:

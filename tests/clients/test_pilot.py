@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +133,23 @@ async def test_talk_and_the_gms_tools_are_left_alone_unless_preferred(server: Fa
         assert never.choose([OPTION, END]) is None
 
 
+async def test_what_another_seat_plays_is_left_to_it_while_it_is_here(server: FakeServer) -> None:
+    """A GM is offered everybody's options; it plays those that nobody else is there to play."""
+    bobs = {**OPTION, "combatant": "c2"}
+    async with dustup.connect(server.url, TOKEN) as client:
+        pilot = await seated(server, client)
+        assert pilot.choose([bobs]) is not None
+        await server.say({"t": "presence", "session": SESSION, "seats": {"ann": 1, "bob": 1}})
+        await client.ping()
+        assert pilot.choose([bobs]) is None
+        run = asyncio.create_task(pilot.run())
+        await server.wait_sent("options")
+        await server.say({"t": "presence", "session": SESSION, "seats": {"ann": 1}})
+        await server.wait_sent("options", 2)
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+
 async def test_details_are_filled_within_what_is_listed(server: FakeServer) -> None:
     choices = [{"value": "a", "text": ""}, {"value": "b", "text": ""}]
     params = [
@@ -154,3 +174,18 @@ def test_a_fight_is_over_only_after_it_was_on() -> None:
     assert not over({})
     assert not over({"encounters": {"e1": {}}})
     assert over({"encounters": {}})
+
+
+async def test_the_readme_example_works(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The code of the first block, run as it stands but for address and token."""
+    readme = (Path(__file__).parents[2] / "clients" / "python" / "README.md").read_text("utf-8")
+    first, second = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    code, call = first.rstrip().rsplit("\n", 1)
+    assert call == 'asyncio.run(main("http://localhost:8750", "YOUR-TOKEN"))'
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    space: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), space)
+    await space["main"](server.url, TOKEN)
+    assert "ann did" in capsys.readouterr().out
+    assert "encounters" not in server.view
+    compile(second, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

@@ -34,6 +34,10 @@ FATAL_CLOSE = {
     4004: ("unsupported_version", "the server does not speak this client's protocol version"),
     4013: ("too_large", "a message was larger than the server takes"),
 }
+RATE_LIMITED_CLOSE, RATE_LIMITED_WAIT_MS = 4008, 60_000
+BYE_CLOSE = 4000
+UNSEATED = frozenset({"revoked", "no_session", "expired", "unauthorized", "forbidden", "unknown_seat"})
+"""Codes that, said of a table without being asked, mean the seat is gone."""
 FATAL_CODES = frozenset({"unauthorized", "expired", "revoked", "unsupported_version"})
 
 
@@ -176,7 +180,11 @@ class Core:
                 self._requests.pop(request.id)
         if lived >= STEADY_AFTER:
             self._reconnects.reset()
-        self.reconnect_in = self._reconnects.next(self._retry_after if self._retry_after is not None else retry_after_ms)
+        if self._retry_after is not None:
+            retry_after_ms = self._retry_after
+        elif code == RATE_LIMITED_CLOSE:
+            retry_after_ms = RATE_LIMITED_WAIT_MS
+        self.reconnect_in = self._reconnects.next(retry_after_ms)
         reason = self._why_fatal(code)
         if reason is not None:
             events.extend(self.fail(reason))
@@ -316,8 +324,13 @@ class Core:
                 self._join_refused(session, message, now, events)
             elif code == "resync":
                 self._rejoin(self.tables[session], now)
-            elif code in ("revoked", "no_session", "expired", "unauthorized", "forbidden"):
+            elif code in UNSEATED:
                 self._lose(session, refusal(message), events)
+            elif code in RETRIED and code != "rate_limited":
+                # The server let go of this table, and says it will have it again.
+                self.tables[session].out()
+                self._want(session, now, None)
+                self._joins[session].due = now + self._joins[session].waits.next(message.get("retry_after"))
         else:
             self._last_error = message
             self._retry_after = message.get("retry_after", self._retry_after)
@@ -328,8 +341,7 @@ class Core:
 
     def _on_bye(self, message: Message, now: float, events: list[Event]) -> None:
         self._retry_after = message.get("retry_after")
-        if message.get("code") in FATAL_CODES:
-            self._last_error = message
+        self._last_error = message
 
     # ---- inner workings
 
@@ -397,6 +409,8 @@ class Core:
     def _why_fatal(self, code: int | None) -> Closed | None:
         told = self._last_error or {}
         told_code = told.get("code", "")
+        if code == BYE_CLOSE and told.get("t") == "bye" and self._retry_after is None:
+            return Closed(told.get("text") or "the server ended this connection", told_code or "bye")
         if code not in FATAL_CLOSE and told_code not in FATAL_CODES:
             return None
         name, text = FATAL_CLOSE.get(code or 0, (told_code, ""))

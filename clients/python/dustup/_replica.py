@@ -73,7 +73,7 @@ class Replica:
         self._parts.append(message)
         if part < parts:
             return None
-        field = "views" if "views" in head else "view"
+        field = "views" if head.get("views") is not None else "view"
         view: View = {}
         for each in self._parts:
             for kind, entities in (each.get(field) or {}).items():

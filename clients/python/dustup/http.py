@@ -29,7 +29,7 @@ async def redeem(url: str, code: str) -> dict[str, Any]:
 
     Raises Refused (`unauthorized` when it was used, expired, withdrawn or mistyped), or Unavailable.
     """
-    return await _post(url, "/v1/redeem", {"code": code}, None)
+    return await _post(url, "/v1/invites/redeem", {"code": code}, None)
 
 
 async def _post(url: str, path: str, body: Message, token: str | None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ NOT_PLAY = re.compile(r"^(gm|seat|dice)\.|(^|\.)(chat|post|roll|propose|withdraw
 
 END_FIRST = 0.1
 END_GROWTH = 0.15
-ODDS_WEIGHT = 3.0
+ODDS_WEIGHT = 6.0
 """An option with odds is a test or an attack: more likely to decide something than a step aside."""
 PREFERRED_WEIGHT = 10.0
 
@@ -70,6 +70,7 @@ class Pilot:
         self._turn: Any = None
         self._this_turn = 0
         self._refused_here: set[str] = set()
+        self._present: dict[str, int] = {}
         self._stirred = True
 
     async def run(self, until: Until | None = None, max_actions: int | None = None) -> Report:
@@ -108,6 +109,9 @@ class Pilot:
             if await self._send(command, report):
                 report.answers += 1
             return True
+        if self._present != self.table.presence:
+            self._present = dict(self.table.presence)
+            self._stirred = True
         if not self._stirred or len(self._refused_here) >= MOST_REFUSALS:
             return False
         self._stirred = False
@@ -159,10 +163,13 @@ class Pilot:
         turn = [(id, each.get("round"), each.get("turn"), each.get("current")) for id, each in encounters]
         if turn != self._turn:
             self._turn, self._this_turn = turn, 0
+        others = self._in_other_hands()
         acts: list[tuple[float, dict[str, Any]]] = []
         ends: list[tuple[float, dict[str, Any]]] = []
         for option in options:
             weight = self._weight(option)
+            if option.get("combatant") in others:
+                continue
             if weight <= 0 or (command := self._fill(option)) is None or _key(command) in self._refused_here:
                 continue
             (ends if _ends_turn(command) else acts).append((weight, command))
@@ -171,6 +178,13 @@ class Pilot:
         if not acts:
             return None
         return self._rng.choices([command for _, command in acts], [weight for weight, _ in acts])[0]
+
+    def _in_other_hands(self) -> set[str]:
+        """Combatants that somebody else controls who is here to play them: a GM may, and leaves it to them."""
+        seats = self.table.view.get("seats", {})
+        own = set(seats.get(self.table.seat, {}).get("controls") or [])
+        here = [seat for id, seat in seats.items() if id != self.table.seat and self.table.presence.get(id)]
+        return {combatant for seat in here for combatant in seat.get("controls") or []} - own
 
     def _weight(self, option: Mapping[str, Any]) -> float:
         names = {str(option.get("type", "")), str(option["command"].get("type", ""))}
@@ -200,12 +214,15 @@ class Pilot:
 
     def _value(self, param: Mapping[str, Any]) -> Any:
         default = param.get("default")
-        if param.get("kind", "choice") == "choice":
+        kind = param.get("kind") or "choice"
+        if kind == "choice":
             choices = param.get("choices") or []
             return self._rng.choice(choices)["value"] if choices else default
-        if param["kind"] == "int":
-            low = param.get("min", default if default is not None else 0)
-            return self._rng.randint(low, max(low, param.get("max", low)))
+        if kind == "int":
+            low, high = param.get("min"), param.get("max")
+            if low is None:
+                low = default if default is not None else min(high or 0, 0)
+            return self._rng.randint(low, max(low, low if high is None else high))
         return default
 
 
