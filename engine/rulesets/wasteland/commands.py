@@ -88,7 +88,7 @@ class Aim(Command, frozen=True, kw_only=True, tag="aim"):
 
 
 class Rally(Command, frozen=True, kw_only=True, tag="rally"):
-    """Major action: a difficulty 0 test that always rolls; every success is saved as AP. END + survival unless the GM allows another pair."""
+    """Major action: a difficulty 0 test that always rolls; every success is saved as AP. END + survival, or what the GM allows."""
 
     combatant: MaybeId = ""
     attribute: Attribute = "END"
@@ -122,7 +122,8 @@ class Framing(Command, frozen=True, kw_only=True):
     always = True
     attribute: Attribute
     skill: Skill
-    difficulty: Difficulty = 1
+    difficulty: Difficulty | None = None
+    """None is 1; for an opposed test it is a change of the opposing side's successes, and None no change."""
     range: Annotated[int, msgspec.Meta(ge=1, le=5)] = 1
     help: Literal["ask", "any", "none"] = "ask"
     group: Ids = ()
@@ -150,7 +151,10 @@ class FrameTest(Framing, frozen=True, kw_only=True, tag="test.frame"):
 
 
 class JoinTest(Command, frozen=True, kw_only=True, tag="test.join"):
-    """Help with a test by rolling 1d20 (core_rules_2d20, "Assistance"), with a pair of your own or the test's. In a group test: set your pair."""
+    """Help with a test by rolling 1d20 (core_rules_2d20, "Assistance"), with a pair of your own or the test's.
+
+    Who is part of a group test takes part without this, and joins only to name another pair.
+    """
 
     test: Id
     combatant: Id

@@ -48,7 +48,7 @@ Tier = Literal["pc", "normal", "notable", "major", "mighty", "legendary", "minio
 WeaponKind = Literal[
     "small_guns", "big_guns", "energy_weapons", "explosives", "throwing", "melee_weapons", "unarmed", "natural", "ranged_natural"
 ]
-"""The two natural kinds are creatures' own: body + melee within reach, and body or mind + guns at range."""
+"""The two natural kinds are creatures' own: body + melee within reach, body + guns at range."""
 EffectId = Literal[
     "arc", "breaking", "burst", "freeze", "persistent", "piercing", "radioactive", "spread", "stun", "tranquilize", "vicious"
 ]
@@ -213,6 +213,8 @@ class Turn(Part, frozen=True, kw_only=True):
     aimed: bool = False
     attacked: bool = False
     begun: bool = False
+    stunned: bool = False
+    """No normal actions this turn: each one is bought."""
 
 
 class Survivor(Combatant, frozen=True, kw_only=True):
@@ -294,7 +296,10 @@ class Frame(Part, frozen=True, kw_only=True):
     action: Literal["free", "minor", "major"] = "free"
     allow_roll: bool = False
     """The GM lets it be rolled at difficulty 0."""
-    ap_to_pool: bool = True
+    then: Literal["", "rally", "defend"] = ""
+    """The action in a fight that this test belongs to."""
+    ap: Small = 0
+    """AP that Defend spends when it passes."""
 
 
 class Throw(Part, frozen=True, kw_only=True):
@@ -341,10 +346,10 @@ class Pending(Part, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Ties(Pending, frozen=True, kw_only=True, tag="ties"):
-    """Initiative waits for the GM to break ties: `ranked` is settled, `tied` (initiative, ids) the groups still open, first one asked."""
+    """Initiative waits for the GM to break a tie: `ranked` is settled, `rest` the groups (initiative, ids) still to rank, the first is asked."""
 
     ranked: tuple[tuple[str, int], ...]
-    tied: tuple[tuple[int, tuple[str, ...]], ...]
+    rest: tuple[tuple[int, tuple[str, ...]], ...]
     first: str = ""
 
 

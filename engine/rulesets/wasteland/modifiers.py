@@ -1,0 +1,52 @@
+"""What makes a test harder or easier: one list of (reason, amount), for the roll, the event, the odds and the options alike."""
+
+from __future__ import annotations
+
+from engine import turns
+from engine.rulesets.wasteland import checks, turnflow
+from engine.rulesets.wasteland.model import Hindrance, Survivor
+from engine.rulesets.wasteland.switches import switch
+from engine.session import Session
+from engine.step import Step
+
+Reasons = tuple[tuple[str, int], ...]
+
+
+def total(reasons: Reasons) -> int:
+    """The difficulty that these reasons add up to, never below 0."""
+    return checks.clamped(sum(amount for _, amount in reasons))
+
+
+def personal(tree: Step | Session, s: Survivor, skill: str) -> Reasons:
+    """What perks and hindrances change on a test of a skill."""
+    found = []
+    for perk in s.perks:
+        if perk.difficulty and perk.skill in ("", skill):
+            found.append((perk.id, perk.difficulty))
+    for one in s.hindrances:
+        if one.skill in ("", skill):
+            found.append((one.text or "hindrance", one.amount))
+    return tuple(found)
+
+
+def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
+    """+2 to any test that is not a melee attack within an enemy's reach (combat_rules_2d20, "Distance and Ranges"; switch `reach_penalty`)."""
+    amount = int(switch(tree, "reach_penalty"))
+    return (("reach", amount),) if amount and turns.is_engaged(tree, s) else ()
+
+
+def second_major(tree: Step | Session, s: Survivor) -> Reasons:
+    amount = turnflow.second_penalty(tree, s.turn)
+    return (("second_major", amount),) if amount else ()
+
+
+def free_dice(s: Survivor, skill: str) -> int:
+    """d20s that perks give to a test of a skill."""
+    return sum(perk.dice for perk in s.perks if perk.dice and perk.skill in ("", skill))
+
+
+def spend_once(step: Step, s: Survivor, skill: str) -> None:
+    """Hindrances that go with one test are gone after it."""
+    if any(one.once and one.skill in ("", skill) for one in s.hindrances):
+        kept: tuple[Hindrance, ...] = tuple(one for one in s.hindrances if not (one.once and one.skill in ("", skill)))
+        step.change("combatants", s.id, hindrances=kept)

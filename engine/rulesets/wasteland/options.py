@@ -1,0 +1,272 @@
+"""What a seat may do now, with costs and parameters, read through that seat's sight. Every combination of listed values is accepted."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from engine import testlife, turns
+from engine.options import Cost, Option, Param, Value
+from engine.rulesets import Ruleset
+from engine.rulesets.wasteland import attack, derived, modifiers, pools, tables, testflow, turnflow
+from engine.rulesets.wasteland.model import Frame, Result, Survivor, Weapon
+from engine.rulesets.wasteland.switches import switch
+from engine.session import Encounter, Scene, Seat, Session, Test
+from engine.sight import sight_of, unseen
+
+YES_NO = (Value(False, "no"), Value(True, "yes"))
+
+
+@lru_cache(maxsize=64)
+def _count(name: str, text: str, most: int, unit: str) -> Param:
+    choices = tuple(Value(n, f"{n} {unit}".strip() if n else "none") for n in range(most + 1))
+    return Param(name=name, text=text, choices=choices, default=0, optional=True)
+
+
+@lru_cache(maxsize=16)
+def _dice(most: int) -> Param:
+    choices = tuple(Value(n, f"{n} for {tables.DICE_PRICE[n]} AP" if n else "none") for n in range(most + 1))
+    return Param(name="dice", text="Buy d20s?", choices=choices, default=0, optional=True)
+
+
+@lru_cache(maxsize=16)
+def _locations(body_type: str) -> Param:
+    known = tables.LOCATION_KINDS[body_type]
+    choices = (Value("", "anywhere"), *(Value(at, f"the {at}, 1 harder") for at in known))
+    return Param(name="location", text="Where?", choices=choices, default="", optional=True)
+
+
+DECK = Param(name="stacked_deck", text="LCK instead, for 1 Luck?", choices=YES_NO, default=False, optional=True)
+
+
+def options(rules: Ruleset, session: Session, seat_id: str) -> list[Option]:
+    """The seat's options: turns first, then Lucky Timing, then tests."""
+    seat = session.seats.get(seat_id)
+    if seat is None or seat.role == "spectator" or session.table.paused or session.table.suspended is not None:
+        return []
+    lost = frozenset(unseen(rules, session, sight_of(session, seat_id)))
+    found: list[Option] = []
+    for encounter in session.encounters.values():
+        if encounter.pending:
+            continue
+        by = session.combatants.get(encounter.current)
+        if by is not None and not by.out and _mine(seat, by.id):
+            found += turn_options(session, encounter, by, lost, secret=seat.role == "gm")
+        found += _timing(session, seat, encounter)
+    for test in session.tests.values():
+        found += _test(session, seat, test, lost)
+    return found
+
+
+def _mine(seat: Seat, combatant_id: str) -> bool:
+    return seat.role == "gm" or combatant_id in seat.controls
+
+
+def _option(
+    type: str,
+    text: str,
+    by: Survivor,
+    command: str,
+    params: tuple[Param, ...] = (),
+    cost: tuple[Cost, ...] = (),
+    odds: bool = False,
+    **fields: Any,
+) -> Option:
+    return Option(
+        type=type, text=text, command={"type": command, "combatant": by.id, **fields}, combatant=by.id, params=params, cost=cost, odds=odds
+    )
+
+
+def _ap(by: Survivor, amount: int) -> tuple[Cost, ...]:
+    return (Cost(pools.pool_of(by), amount),) if amount else ()
+
+
+# --- the running turn ----------------------------------------------------------------------------------------------------------
+
+
+def turn_options(session: Session, encounter: Encounter, by: Survivor, lost: frozenset[str], *, secret: bool) -> list[Option]:
+    scene = session.scenes[by.scene]
+    purse = pools.value(session, pools.pool_of(by))
+    minor, major = turnflow.price(by.turn, "minors"), turnflow.price(by.turn, "majors")
+    found: list[Option] = []
+    if major is not None and major <= purse:
+        found += _attacks(session, scene, by, lost, major)
+        deck = (DECK,) if by.luck and by.beast is None else ()
+        dice = pools.affordable_dice(session, by, modifiers.free_dice(by, "survival"), _capped(session), less=major)
+        found.append(_option("wasteland.rally", "Rally: roll for AP", by, "rally", (_dice(dice), *deck), _ap(by, major)))
+        dice = pools.affordable_dice(session, by, modifiers.free_dice(by, "athletics"), _capped(session), less=major)
+        found.append(_option("wasteland.defend", "Defend", by, "defend", (_dice(dice), *deck), _ap(by, major)))
+    may_move = not (by.turn.moved and switch(session, "one_move"))
+    if minor is not None and minor <= purse:
+        if not by.turn.aimed and not by.turn.attacked:
+            found.append(_option("wasteland.aim", "Aim", by, "aim", (), _ap(by, minor)))
+        if may_move and by.prone:
+            found.append(_option("wasteland.stand", "Stand up", by, "move", (), _ap(by, minor), stand=True))
+        elif may_move:
+            found += _moves(session, scene, by, lost, minor, purse, 1, secret)
+    if may_move and not by.prone and major is not None and major <= purse:
+        found += _moves(session, scene, by, lost, major, purse, 2, secret)
+    found.append(_option("turn.end", "End the turn", by, "turn.end"))
+    return found
+
+
+def _capped(session: Session) -> bool:
+    return bool(switch(session, "bonus_cap_includes_perks"))
+
+
+def _attacks(session: Session, scene: Scene, by: Survivor, lost: frozenset[str], price: int) -> list[Option]:
+    """One option for each weapon and kind of body in front of it; targets hit without a roll apart, since nothing is bought for them."""
+    foes = [
+        one
+        for one in session.combatants.values()
+        if one.scene == by.scene and one.side != by.side and not one.out and one.id not in lost and one.id != by.id
+    ]
+    found: list[Option] = []
+    for weapon in by.weapons:
+        left = attack.shots(by, weapon)
+        if not weapon.drawn or left == 0 or (weapon.kind in tables.THROWN and not weapon.count):
+            continue
+        groups: dict[tuple[str, bool], list[Value]] = {}
+        for target in foes:
+            if attack.why_not(scene, by, weapon, target):
+                continue
+            reasons = attack.reasons_for(session, scene, by, weapon, target, called=False, one_handed=False)
+            difficulty = modifiers.total(reasons)
+            groups.setdefault((target.body_type, difficulty == 0), []).append(Value(target.id, f"{target.name}, difficulty {difficulty}"))
+        for (body_type, sure), targets in groups.items():
+            params = [Param(name="target", text="Whom?", choices=tuple(targets))]
+            params += _attack_params(session, by, weapon, left, body_type, sure, price)
+            found.append(
+                _option(
+                    "wasteland.attack", f"Attack with {weapon.name}", by, "attack", tuple(params), _ap(by, price), True, weapon=weapon.id
+                )
+            )
+    return found
+
+
+def _attack_params(session: Session, by: Survivor, weapon: Weapon, left: int | None, body_type: str, sure: bool, price: int) -> list[Param]:
+    params: list[Param] = []
+    if not sure:
+        free = modifiers.free_dice(by, derived.weapon_pair(weapon).skill)
+        params += [_locations(body_type), _dice(pools.affordable_dice(session, by, free, _capped(session), less=price))]
+        if by.luck and by.beast is None:
+            params.append(DECK)
+    if left is not None and weapon.fire_rate and weapon.kind in tables.AMMO_BOOSTED:
+        most = min(weapon.fire_rate, left - 1)
+        if most > 0:
+            params.append(_count("extra_ammo", "More shots, for a damage die each?", most, "more"))
+    if attack.takes_ap(session, weapon):
+        params.append(_count("damage_ap", "AP for damage, if it hits?", tables.MAX_DAMAGE_AP, "AP at most"))
+    return params
+
+
+def _moves(
+    session: Session, scene: Scene, by: Survivor, lost: frozenset[str], price: int, purse: int, most: int, secret: bool
+) -> list[Option]:
+    found: list[Option] = []
+    reachable = turnflow.ways(scene, by.zone, most, secret)
+    near = turnflow.ways(scene, by.zone, 1, secret) if most == 2 else {}
+    for zone_id, cost in reachable.items():
+        zone = scene.zone(zone_id)
+        if zone is None or (zone.hidden and not secret) or price + cost > purse or (most == 2 and zone_id in near):
+            continue
+        there = [
+            one
+            for one in session.combatants.values()
+            if one.zone == zone_id and one.scene == by.scene and one.id != by.id and one.id not in lost
+        ]
+        if zone_id == by.zone and not there and not zone.covers:
+            continue
+        params: list[Param] = []
+        if there:
+            beside = (Value([], "nobody"), *(Value([one.id], one.name) for one in there))
+            params.append(Param(name="near", text="Up to whom?", choices=beside, default=[], optional=True))
+        if zone.covers:
+            covers = (Value("", "in the open"), *(Value(one.id, f"behind {one.name}") for one in zone.covers))
+            params.append(Param(name="cover", text="Behind what?", choices=covers, default="", optional=True))
+        text = f"Move within {zone.name}" if zone_id == by.zone else f"{'Move' if most == 1 else 'Sprint'} to {zone.name}"
+        kind = "move" if most == 1 else "sprint"
+        found.append(_option(f"wasteland.{kind}", text, by, kind, tuple(params), _ap(by, price + cost), zone=zone_id))
+    return found
+
+
+def _timing(session: Session, seat: Seat, encounter: Encounter) -> list[Option]:
+    """Lucky Timing while whoever's turn it is has done nothing yet. A GM is not offered it for every creature at the table."""
+    running = session.combatants.get(encounter.current)
+    if running is None or running.turn.begun:
+        return []
+    found = []
+    for one in encounter.order:
+        if one in encounter.acted or one == encounter.current or one not in seat.controls:
+            continue
+        s = session.combatants.get(one)
+        if s is not None and s.luck and not s.out:
+            found.append(_option("wasteland.luck.timing", "Act now, out of order", s, "luck.timing", (), (Cost("luck", 1),)))
+    return found
+
+
+# --- tests -----------------------------------------------------------------------------------------------------------------
+
+
+def _test(session: Session, seat: Seat, test: Test, lost: frozenset[str]) -> list[Option]:
+    by = session.combatants.get(test.by)
+    if by is None or test.pending or not isinstance(test.frame, Frame):
+        return []
+    if test.hidden and seat.role != "gm" and not any(one in seat.controls for one in testlife.participants(test)):
+        return []
+    record = test.frame
+    result: Result = test.result or Result()
+    found: list[Option] = []
+    if test.status == "rolled":
+        if any(not one.text and not one.answer for one in result.questions) and _mine(seat, by.id):
+            words = Param(name="question", text="What do you ask?", kind="text")
+            found.append(_option("wasteland.ask", "Put the question you bought", by, "test.ask", (words,), test=test.id))
+        return [_without_combatant(one) for one in found]
+    other = session.combatants.get(record.opponent) if record.opponent else None
+    at_once = switch(session, "opposed") == "simultaneous"
+    if other is not None and not result.opposition and _mine(seat, other.id):
+        found.append(_roll(session, test, other, f"Oppose: {test.label or 'the test'}", lead=False))
+    if _mine(seat, by.id) and not result.throws and (not record.opponent or at_once or result.opposition):
+        found += _lead_options(session, test, by)
+    if record.help != "none" and test.result is None:
+        for one in seat.controls:
+            helper = session.combatants.get(one)
+            if helper is None or helper.out or one in testlife.participants(test) or one in (record.opponent, *record.group):
+                continue
+            if helper.scene == by.scene and by.id not in lost:
+                found.append(_option("wasteland.help", f"Help {by.name}: {test.label}", helper, "test.join", test=test.id))
+    return found
+
+
+def _without_combatant(option: Option) -> Option:
+    command = {name: value for name, value in option.command.items() if name != "combatant"}
+    return Option(type=option.type, text=option.text, command=command, combatant=option.combatant, params=option.params)
+
+
+def _lead_options(session: Session, test: Test, by: Survivor) -> list[Option]:
+    record: Frame = test.frame
+    if record.action != "free" and (encounter := turns.encounter_of(session, by)) is not None:
+        kind = "majors" if record.action == "major" else "minors"
+        price = turnflow.price(by.turn, kind)
+        if encounter.pending or encounter.current != by.id or price is None or price > pools.value(session, pools.pool_of(by)):
+            return []
+    return [_roll(session, test, by, f"Roll: {test.label or 'the test'}", lead=True)]
+
+
+def _roll(session: Session, test: Test, s: Survivor, text: str, *, lead: bool) -> Option:
+    record: Frame = test.frame
+    params: tuple[Param, ...] = ()
+    cost = 0
+    sure = False
+    skill = record.pair.skill if lead or record.against is None else record.against.skill
+    if lead:
+        difficulty, _ = testflow.difficulty_of(session, test, s)
+        sure = difficulty == 0 and not (record.opponent and switch(session, "opposed") == "simultaneous")
+        if record.action != "free" and turns.encounter_of(session, s) is not None:
+            cost = turnflow.price(s.turn, "majors" if record.action == "major" else "minors") or 0
+    if not sure:
+        free = modifiers.free_dice(s, skill) + (record.dice if lead else 0)
+        sealed = testflow.sealed(session, test) and pools.pool_of(s) == pools.GROUP
+        most = 0 if sealed else pools.affordable_dice(session, s, free, _capped(session), less=cost)
+        params = (_dice(most), DECK) if s.luck and s.beast is None else (_dice(most),)
+    return _option("wasteland.roll", text, s, "test.roll", params, _ap(s, cost), True, test=test.id)

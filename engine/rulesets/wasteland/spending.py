@@ -1,0 +1,157 @@
+"""After a test's result: Obtain Information, Reduce Time, then its complications, then it is done (core_rules_2d20, "Action Points")."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from engine import testlife
+from engine.rejected import Rejected
+from engine.rulesets import Answered
+from engine.rulesets.wasteland import checks, complications, pools
+from engine.rulesets.wasteland.commands import AnswerTest, AskTest, SpendTest
+from engine.rulesets.wasteland.model import Frame, Question, Result, Spending, Survivor
+from engine.session import Test
+from engine.step import Step
+
+INFORMATION = 1
+TIME = 2
+
+
+def after(step: Step, test_id: str) -> None:
+    """The result stands: offer what Action Points can buy now, else go on to the complications."""
+    test = step.tests[test_id]
+    s = step.combatants.get(test.by)
+    legal = uses(step, test, s) if s is not None else []
+    if not legal or s is None:
+        troubles(step, test_id)
+        return
+    seat = step.seats.get(step.controller(s.id))
+    if seat is None or seat.preference("spend") == "never":
+        troubles(step, test_id)
+        return
+    owner = ("tests", test_id)
+    prompt = step.ask(
+        owner,
+        seat.id,
+        kind="spend",
+        type="wasteland.spend?",
+        text=f"{s.name} passed. Spend Action Points on it? The pool has {pools.value(step, pools.pool_of(s))}.",
+        choices=[("done", "Keep them"), *legal],
+        default="done",
+        never="done",
+        combatant=s.id,
+    )
+    step.push(owner, Spending(prompts=(prompt,), test=test_id))
+
+
+def uses(step: Step, test: Test, s: Survivor) -> list[tuple[str, str]]:
+    """What a passed test of a player's character can still be spent on, as far as the pool goes."""
+    record: Frame = test.frame
+    result: Result = test.result
+    if not result.passed or record.then or pools.pool_of(s) != pools.GROUP:
+        return []
+    usable = pools.value(step, pools.GROUP)
+    found = []
+    if usable >= INFORMATION:
+        found.append(("information", "Ask the GM a question, 1 AP"))
+    if usable >= TIME and record.minutes > 1 and result.minutes == record.minutes:
+        found.append(("time", f"{record.minutes // 2} minutes instead of {record.minutes}, 2 AP"))
+    return found
+
+
+def spent(step: Step, record: Spending, answers: tuple[Answered, ...]) -> None:
+    """The prompt was answered."""
+    if record.test in step.tests:
+        _spend(step, record.test, answers[0].choice if answers else "done", "")
+
+
+def spend_command(step: Step, command: SpendTest) -> None:
+    """The same by name, with the question put at once."""
+    test = testlife.find(step, command.test, "rolled")
+    if not step.controls(test.by):
+        raise Rejected("not_yours", "Who attempted the test spends on it.", test=test.id)
+    if not test.pending or not isinstance(test.pending[-1], Spending):
+        raise Rejected("not_now", "Nothing can be spent on that test now.", test=test.id)
+    if command.question and command.what != "information":
+        raise Rejected("illegal_choice", "A question goes with information.", field="question")
+    for prompt_id in test.pending[-1].prompts:
+        step.remove("prompts", prompt_id)
+    step.change("tests", test.id, pending=test.pending[:-1])
+    _spend(step, test.id, command.what, command.question)
+
+
+def _spend(step: Step, test_id: str, what: str, question: str) -> None:
+    test = step.tests[test_id]
+    s = step.combatants.get(test.by)
+    if what == "done" or s is None:
+        troubles(step, test_id)
+        return
+    legal = [value for value, _ in uses(step, test, s)]
+    if what not in legal:
+        # Either it was never on offer or the pool was spent meanwhile.
+        price = INFORMATION if what == "information" else TIME
+        code = "cannot_pay" if pools.value(step, pools.GROUP) < price else "not_now"
+        raise Rejected(code, "That cannot be bought for this test now.", test=test_id, known=legal)
+    result: Result = test.result
+    if what == "time":
+        pools.pay(step, s, TIME, "saving time")
+        test = step.change("tests", test_id, result=replace(result, minutes=result.minutes // 2))
+        text = f"It takes {test.result.minutes} minutes instead of {result.minutes}."
+        testlife.said(step, test, "wasteland.time", text, minutes=test.result.minutes)
+    else:
+        pools.pay(step, s, INFORMATION, "a question")
+        test = step.change("tests", test_id, result=replace(result, questions=(*result.questions, Question(text=question))))
+        testlife.said(step, test, "wasteland.question", f"{s.name} asks: {question or '...'}", question=question)
+    after(step, test_id)
+
+
+def ask_command(step: Step, command: AskTest) -> None:
+    """Put the oldest question without words into words."""
+    test = testlife.find(step, command.test, "rolled")
+    if not step.controls(test.by):
+        raise Rejected("not_yours", "Who attempted the test asks.", test=test.id)
+    result = test.result
+    questions = () if result is None else result.questions
+    place = next((i for i, one in enumerate(questions) if not one.text and not one.answer), None)
+    if place is None:
+        raise Rejected("not_now", "No question was bought; each costs 1 Action Point.", test=test.id)
+    asked = tuple(replace(one, text=command.question) if i == place else one for i, one in enumerate(questions))
+    test = step.change("tests", test.id, result=replace(result, questions=asked))
+    testlife.said(step, test, "wasteland.question", f"{step.name(test.by)} asks: {command.question}", question=command.question)
+
+
+def answer_command(step: Step, command: AnswerTest) -> None:
+    """The GM answers truthfully, if not completely."""
+    test = testlife.find(step, command.test, "rolled")
+    result = test.result
+    questions = () if result is None else result.questions
+    place = next((i for i, one in enumerate(questions) if not one.answer), None)
+    if place is None:
+        raise Rejected("not_now", "No question waits for an answer.", test=test.id)
+    told = tuple(replace(one, answer=command.answer) if i == place else one for i, one in enumerate(questions))
+    test = step.change("tests", test.id, result=replace(result, questions=told))
+    testlife.said(
+        step, test, "wasteland.answer", f"The GM answers: {command.answer}", question=questions[place].text, answer=command.answer
+    )
+    if not test.pending:
+        finish(step, test.id)
+
+
+def troubles(step: Step, test_id: str) -> None:
+    """Complications, one prompt each, after the result and everything bought with it."""
+    test = step.tests[test_id]
+    record: Frame = test.frame
+    result: Result = test.result
+    of = [one.by for one in (*result.throws, *result.opposition) for _ in range(checks.complications(one.faces, record.range))]
+    if not complications.ask(step, ("tests", test_id), test.by, tuple(of), skill=record.pair.skill, test=test_id):
+        finish(step, test_id)
+
+
+def finish(step: Step, test_id: str) -> None:
+    """The test is over, but for questions that wait for their answers. Outside a fight the excess AP go with it."""
+    test = step.tests[test_id]
+    if test.result is not None and any(not one.answer for one in test.result.questions):
+        return
+    if not any(encounter.current for encounter in step.encounters.values()):
+        pools.trim(step)
+    testlife.close(step, test_id)
