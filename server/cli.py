@@ -80,8 +80,9 @@ class Root(click.Group):
 
 
 def _tell(error: BaseException, *, debug: bool) -> int:
-    from server.commands._errors import explain
+    from server.commands._errors import explain, innermost
 
+    error = innermost(error)
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, BrokenPipeError):

@@ -9,14 +9,16 @@ import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import engine
-from server.app import Server
 from server.commands._errors import Failure
 from server.config import Config
 from server.store import Store, open_store
+
+if TYPE_CHECKING:
+    from server.app import Server
 
 T = TypeVar("T")
 
@@ -101,6 +103,8 @@ async def opened_store(config: Config) -> AsyncIterator[Store]:
 @asynccontextmanager
 async def offline(config: Config) -> AsyncIterator[Server]:
     """A server on the opened store that listens nowhere: its registry, tokens and invites. Raises as `opened_store`, and ConfigError."""
+    from server.app import Server
+
     quiet_logs()
     know_rulesets()
     async with opened_store(config) as store:

@@ -30,8 +30,7 @@ class Failure(click.ClickException):
 
 def explain(error: BaseException) -> tuple[str, int]:
     """(one sentence, exit code) for any error."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = innermost(error)
     if isinstance(error, click.UsageError):
         where = f" Try: {error.ctx.command_path} --help" if error.ctx is not None else ""
         return one_line(error.format_message()) + where, 2
@@ -46,6 +45,13 @@ def explain(error: BaseException) -> tuple[str, int]:
     return one_line(
         f"something unexpected happened ({type(error).__name__}: {error}). `dustup --debug ...` shows where; please report it."
     ), 2
+
+
+def innermost(error: BaseException) -> BaseException:
+    """What went wrong first, out of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def one_line(text: str) -> str:
