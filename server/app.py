@@ -20,17 +20,20 @@ from server.gateway.limits import Limits
 from server.logs import get_logger
 from server.metrics import Metrics
 from server.sessions.registry import SWEEP_SECONDS, Registry
+from server.sessions.watchdog import WATCHDOG
 from server.store import Store, StoreUnavailable, open_store
 
 log = get_logger("server")
 
 HOUSEKEEPING_SECONDS = 5
+REPAIR_SECONDS = 600
+"""Between two comparisons of the deadline index with the sessions it is derived from; the first comes at the start."""
 
 
 class Server:
     """One server process. `await start()`, then `url` tells where; `await stop()` drains and closes.
 
-    Tests and the demo hand in their own `store` and `clock`; otherwise the config names them.
+    Tests and the demo hand in their own `store` (and close it) and `clock`; otherwise the config names them.
     """
 
     def __init__(self, config: Config, *, store: Store | None = None, clock: Clock | None = None) -> None:
@@ -49,6 +52,7 @@ class Server:
         self._runner: web.AppRunner | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._port = config.port
+        self._watching = False
 
     @property
     def url(self) -> str:
@@ -63,6 +67,8 @@ class Server:
         await self.store.start()
         try:
             await self.sweeper.start()
+            WATCHDOG.start()
+            self._watching = True
             app = web.Application(client_max_size=http.MAX_UPLOAD)
             websocket.add_routes(app, self)
             http.add_routes(app, self)
@@ -71,19 +77,22 @@ class Server:
             site = web.TCPSite(self._runner, self.config.host, self.config.port, backlog=1024)
             await site.start()
         except BaseException:
-            await self.store.close()
+            await self._let_go()
             raise
         sockets = site._server.sockets if site._server is not None else ()  # type: ignore[attr-defined]  # aiohttp tells the bound port nowhere else
         self._port = sockets[0].getsockname()[1] if sockets else self.config.port
         self._every(self.config.deadline_sweep_seconds, self.sweeper.sweep)
         self._every(HOUSEKEEPING_SECONDS, self._housekeeping)
         self._every(SWEEP_SECONDS, self.registry.look_around)
+        self._every(REPAIR_SECONDS, self.store.repair_due, at_once=True)
         log.info("listening", url=self.url, store=self.store.name)
 
-    def _every(self, seconds: int, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    def _every(self, seconds: int, work: Callable[[], Coroutine[Any, Any, Any]], *, at_once: bool = False) -> None:
         async def loop() -> None:
+            wait = 0 if at_once else seconds
             while True:
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(wait)
+                wait = seconds
                 try:
                     await work()
                 except StoreUnavailable as problem:
@@ -112,11 +121,17 @@ class Server:
         except TimeoutError:
             log.warning("some commands did not finish in time; their clients send them again")
         await asyncio.gather(*(socket.bye() for socket in list(self.sockets)), return_exceptions=True)
+        await self._let_go()
+        log.info("stopped")
+
+    async def _let_go(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+        if self._watching:
+            self._watching = False
+            WATCHDOG.stop()
         if self._own_store:
             await self.store.close()
-        log.info("stopped")
 
     async def run(self, ready: Callable[[Server], Coroutine[Any, Any, None]] | None = None) -> None:
         """Start, serve until SIGTERM or SIGINT, stop."""

@@ -1,25 +1,36 @@
 """Acts on deadlines when they come: loads the sessions that are due and gives each its deadline commands.
 
-Any node may sweep. A deadline command names its prompt or turn, so of two nodes one is refused. Time during which no node was up is not
-charged: a deadline that fell into it is moved back by its length.
+Any node may sweep. A deadline command names its prompt or turn, so of two nodes one is refused. Time during which nobody swept (no node was
+up, the store was away, the clock was set forward) is not charged: a deadline that fell into it is moved back by its length.
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+import msgspec
 
 import engine
 from engine.commands import Extend
 from server.clock import Clock
 from server.logs import get_logger
 from server.metrics import Metrics
-from server.sessions.actor import SessionGone
+from server.sessions.actor import Actor, SessionGone
 from server.sessions.registry import Registry
 from server.store import Store, StoreUnavailable
 
 log = get_logger("deadlines")
 
-ALIVE = "alive"
-GRACE_MS = 60_000
+ALIVE: Final = "alive"
+AWAY: Final = "away"
+GRACE_MS: Final = 60_000
 """A pause of the sweeping shorter than this is no downtime."""
+AWAY_KEPT: Final = 32
+
+Window = tuple[int, int]
+"""From when until when nobody swept, in ms. A deadline in it, its end included, is moved back by its length."""
+
+_decoder = msgspec.json.Decoder(list[Window])
 
 
 class Sweeper:
@@ -27,30 +38,26 @@ class Sweeper:
 
     def __init__(self, registry: Registry, store: Store, clock: Clock, metrics: Metrics) -> None:
         self._registry, self._store, self._clock, self._metrics = registry, store, clock, metrics
-        self._away: tuple[int, int] | None = None
 
     async def start(self) -> None:
-        """Note how long no node was up."""
-        now = self._clock.now_ms()
-        seen = await self._store.get(ALIVE)
-        if seen is not None and now - int(seen) > GRACE_MS:
-            self._away = (int(seen), now)
-            log.info("deadlines that fell into the downtime are moved back", minutes=(now - int(seen)) // 60_000)
-        await self._store.put(ALIVE, str(now).encode())
+        """Note how long nobody swept. Raises StoreUnavailable."""
+        await self._note_downtime(self._clock.now_ms())
 
     async def sweep(self) -> int:
-        """Act on everything that is due; returns how many deadlines were."""
+        """Act on everything that is due; returns how many deadlines were. Raises StoreUnavailable."""
         now = self._clock.now_ms()
-        await self._store.put(ALIVE, str(now).encode())
+        await self._note_downtime(now)
+        due = await self._store.due(now)
+        away = await self._windows() if due else []
         fired = 0
-        for session_id in await self._store.due(now):
+        for session_id in due:
             try:
                 actor = await self._registry.get(session_id)
-                if self._away is not None and self._fell_into(engine.due(actor.session), self._away):
-                    await actor.act(engine.SYSTEM, Extend(ms=self._away[1] - self._away[0]))
+                await self._extend(actor, away)
                 fired += await actor.fire_deadlines()
-            except SessionGone:
-                await self._store.set_due(session_id, None)
+            except SessionGone as gone:
+                if gone.code == "no_session":
+                    await self._store.set_due(session_id, None)
             except StoreUnavailable:
                 raise
             except Exception:
@@ -58,6 +65,28 @@ class Sweeper:
         self._metrics.deadlines.inc(fired)
         return fired
 
-    @staticmethod
-    def _fell_into(due: int | None, away: tuple[int, int]) -> bool:
-        return due is not None and away[0] < due <= away[1]
+    async def _note_downtime(self, now: int) -> None:
+        seen = await self._store.get(ALIVE)
+        if seen is not None and now - int(seen) > GRACE_MS:
+            windows = await self._windows()
+            if all(window[0] != int(seen) for window in windows):  # else another node has noted this one
+                windows.append((int(seen), now))
+                await self._store.put(AWAY, msgspec.json.encode(windows[-AWAY_KEPT:]))
+                log.info("deadlines that fell into the downtime are moved back", minutes=(now - int(seen)) // 60_000)
+        # Last: a node that dies before this finds the same downtime again.
+        await self._store.put(ALIVE, str(now).encode())
+
+    async def _windows(self) -> list[Window]:
+        data = await self._store.get(AWAY)
+        return [] if data is None else _decoder.decode(data)
+
+    async def _extend(self, actor: Actor, away: list[Window]) -> None:
+        """Move the deadlines of a session back if its earliest one fell into a downtime."""
+        await actor.look()
+        session = actor.session
+        due = engine.due(session)
+        for start, end in away:
+            if due is not None and start < due <= end:
+                # For exactly this version: of two nodes that do this at once, one is refused.
+                await actor.act(engine.SYSTEM, Extend(ms=end - start), base=session.v)
+                return

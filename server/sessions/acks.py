@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 KEPT = 64
-CLIENTS = 2000
+CLIENTS = 256
 
 
 class Acks:
@@ -35,6 +35,10 @@ class Acks:
             del acks[min(acks)]
         self._clients[client] = (max(known[0], n), acks)
         self._clients.move_to_end(client)
+
+    def forget(self, client: str) -> None:
+        """What is known of a client proved wrong: it is loaded anew before it acts again."""
+        self._clients.pop(client, None)
 
     def _bound(self) -> None:
         while len(self._clients) > CLIENTS:

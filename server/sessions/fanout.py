@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -13,8 +13,14 @@ from engine.sight import tell, view_entity
 from protocol.codec import Codec, Wire
 from protocol.messages import Frame, Presence, Prompt, Reset
 from protocol.parts import encode_parts
+from server.logs import get_logger
 from server.metrics import Metrics
 from server.sessions.texts import Bodies
+
+log = get_logger("fanout")
+
+RING_BYTES = 2 * 1024 * 1024
+"""About how many bytes of log entries a session keeps for those who resume; many small ones, or few large ones."""
 
 
 class Viewer(Protocol):
@@ -38,10 +44,12 @@ class Item(msgspec.Struct, frozen=True):
     before: Session | None
     after: Session
     entry: Entry
+    size: int = 0
+    """Bytes of the entry in the log."""
 
 
 class Fanout:
-    """The viewers of one session and the ring of its latest entries."""
+    """The viewers of one session and the ring of its latest entries, at most `ring` of them and about RING_BYTES."""
 
     def __init__(self, rules: Ruleset, session_id: str, bodies: Bodies, ring: int, metrics: Metrics) -> None:
         self.rules = rules
@@ -49,7 +57,9 @@ class Fanout:
         self.bodies = bodies
         self.metrics = metrics
         self.viewers: dict[str, list[Viewer]] = {}
-        self.ring: deque[Item] = deque(maxlen=max(ring, 1))
+        self.ring: deque[Item] = deque()
+        self._most = ring
+        self._ring_bytes = 0
 
     def __len__(self) -> int:
         return sum(len(viewers) for viewers in self.viewers.values())
@@ -70,64 +80,76 @@ class Fanout:
     def announce(self, message: Any) -> None:
         """Send the same message to every viewer, encoded once per subprotocol."""
         encoded: dict[bool, Wire] = {}
-        for viewers in self.viewers.values():
-            for viewer in viewers:
+        for viewers in list(self.viewers.values()):
+            for viewer in list(viewers):
                 wire = encoded.get(viewer.codec.text)
                 if wire is None:
                     wire = encoded[viewer.codec.text] = viewer.codec.encode(message)
                 viewer.push((wire,))
 
+    def keep(self, item: Item) -> None:
+        """Keep an entry for those who resume, and let go of what is too old."""
+        ring = self.ring
+        ring.append(item)
+        self._ring_bytes += item.size
+        while len(ring) > self._most or (self._ring_bytes > RING_BYTES and ring):
+            self._ring_bytes -= ring.popleft().size
+
     def publish(self, item: Item) -> None:
-        """Keep an entry for those who resume, and send its frames."""
-        self.ring.append(item)
+        """Keep an entry and send its frames. Never raises: a seat whose frame cannot be made loses its place, nobody else notices."""
+        self.keep(item)
         if not self.viewers:
             return
         renderer = Renderer(self.rules, item.before, item.after, item.entry, self.bodies.get)
-        encoded: dict[Hashable, list[Wire]] = {}
-        asked = Counter(
-            prompt.to
-            for change in item.entry.changes
-            if change.kind == "prompts" and change.op == "+" and (prompt := item.after.prompts.get(change.id)) is not None
-        )
-        gone: list[Viewer] = []
+        encoded: dict[tuple[Hashable, bool], list[Wire]] = {}
+        questions = self._questions(item)
+        out: list[tuple[list[Viewer], str, str]] = []
         sent = size = 0
         for seat, viewers in self.viewers.items():
             if seat not in item.after.seats:
-                gone += viewers
+                out.append((list(viewers), "revoked", "Your seat was removed from this table."))
                 continue
-            sight = sight_of(item.after, seat)
-            key, parts = renderer.frame(sight)
-            questions = self._questions(item, sight) if asked[seat] else ()
-            for viewer in viewers:
-                codec = viewer.codec
-                wires = encoded.get((key, codec.text))
-                if wires is None:
-                    wires = encoded[key, codec.text] = self.encode(item, parts, codec)
-                if questions:
-                    wires = [*wires, *(codec.encode(question) for question in questions)]
-                viewer.push(wires)
-                sent += len(wires)
-                size += sum(map(len, wires))
+            try:
+                key, parts = renderer.frame(sight_of(item.after, seat))
+                asked = questions.get(seat)
+                for viewer in viewers:
+                    codec = viewer.codec
+                    wires = encoded.get((key, codec.text))
+                    if wires is None:
+                        wires = encoded[key, codec.text] = self.encode(item, parts, codec)
+                    if asked:
+                        wires = [*wires, *map(codec.encode, asked)]
+                    viewer.push(wires)
+                    sent += len(wires)
+                    for wire in wires:
+                        size += len(wire)
+            except Exception:
+                self.metrics.engine_errors.inc()
+                log.exception("an entry could not be shown", session=self.session_id, v=item.entry.v, seat=seat)
+                out.append((list(viewers), "internal", "The server could not show you what happened. Join the table again."))
         self.metrics.frames.inc(sent)
         self.metrics.bytes_out.inc(size)
-        for viewer in gone:
-            viewer.evict("revoked", "Your seat was removed from this table.")
+        for viewers, code, text in out:
+            for viewer in viewers:
+                viewer.evict(code, text)
 
-    def _questions(self, item: Item, sight: Sight) -> tuple[Prompt, ...]:
-        return tuple(
-            Prompt(self.session_id, item.entry.v, view_entity(self.rules, item.after, "prompts", prompt, "asked"))
-            for change in item.entry.changes
-            if change.kind == "prompts" and change.op == "+"
-            if (prompt := item.after.prompts.get(change.id)) is not None and prompt.to == sight.seat and prompt.answer is None
-        )
+    def _questions(self, item: Item) -> dict[str, list[Prompt]]:
+        """The questions that an entry opened, by the seat that is asked: new ones, and those that found a new addressee."""
+        found: dict[str, list[Prompt]] = {}
+        for change in item.entry.changes:
+            if change.kind != "prompts" or not (change.op == "+" or "to" in change.fields):
+                continue
+            prompt = item.after.prompts.get(change.id)
+            if prompt is not None and prompt.answer is None:
+                found.setdefault(prompt.to, []).append(self._question(item.after, prompt))
+        return found
+
+    def _question(self, session: Session, prompt: Any) -> Prompt:
+        return Prompt(self.session_id, session.v, view_entity(self.rules, session, "prompts", prompt, "asked"))
 
     def open_questions(self, session: Session, seat: str) -> list[Prompt]:
         """The questions that wait for a seat now: what somebody who joins is asked."""
-        return [
-            Prompt(self.session_id, session.v, view_entity(self.rules, session, "prompts", prompt, "asked"))
-            for prompt in session.prompts.values()
-            if prompt.to == seat and prompt.answer is None
-        ]
+        return [self._question(session, prompt) for prompt in session.prompts.values() if prompt.to == seat and prompt.answer is None]
 
     def encode(self, item: Item, parts: dict[str, Any], codec: Codec) -> list[Wire]:
         """The frames of an entry for one sight, in as many parts as it needs."""
@@ -148,14 +170,13 @@ class Fanout:
         return encode_parts(frame, codec) if frame.view is not None or frame.views is not None else [codec.encode(frame)]
 
     def missed(self, v: int, stamp: str, seat: str, codec: Codec) -> list[Wire] | None:
-        """Every frame after (v, stamp) for a seat, or None when the ring does not hold them all."""
-        items = list(self.ring)
-        place = next((i for i, item in enumerate(items) if item.entry.v == v), None)
-        if place is not None:
-            if items[place].entry.stamp != stamp:
-                return None
-            items = items[place + 1 :]
-        elif not items or items[0].entry.v != v + 1 or items[0].before is None or items[0].before.stamp != stamp:
+        """Every frame after (v, stamp) for a seat, or None when the ring does not hold them all, texts included."""
+        items = [item for item in self.ring if item.entry.v > v]
+        before = items[0].before if items else None
+        # Each item knows the session before it, so the ring reaches back to one version more than it holds.
+        if before is None or (before.v, before.stamp) != (v, stamp):
+            return None
+        if self.bodies.missing([event.body for item in items for event in item.entry.events if event.body]):
             return None
         wires: list[Wire] = []
         for item in items:
@@ -166,20 +187,30 @@ class Fanout:
     def reset(self, session: Session, reason: str) -> None:
         """The lineage changed: everybody starts from a whole view."""
         self.ring.clear()
-        for seat, viewers in list(self.viewers.items()):
+        self._ring_bytes = 0
+        out: list[tuple[list[Viewer], str, str]] = []
+        for seat, viewers in self.viewers.items():
             if seat not in session.seats:
-                for viewer in list(viewers):
-                    viewer.evict("revoked", "Your seat is not at this table any more.")
+                out.append((list(viewers), "revoked", "Your seat is not at this table any more."))
                 continue
-            whole = view(self.rules, session, sight_of(session, seat))
-            message = Reset(self.session_id, session.epoch, session.v, session.stamp, reason, whole)
+            try:
+                whole = view(self.rules, session, sight_of(session, seat))
+                message = Reset(self.session_id, session.epoch, session.v, session.stamp, reason, whole)
+                asked = self.open_questions(session, seat)
+                for viewer in viewers:
+                    viewer.push([*encode_parts(message, viewer.codec), *map(viewer.codec.encode, asked)])
+            except Exception:
+                self.metrics.engine_errors.inc()
+                log.exception("a view could not be made", session=self.session_id, seat=seat)
+                out.append((list(viewers), "internal", "The server could not show you the table. Join it again."))
+        for viewers, code, text in out:
             for viewer in viewers:
-                viewer.push(encode_parts(message, viewer.codec))
+                viewer.evict(code, text)
 
-    def past(self, entries: Sequence[Entry], sight: Sight) -> Iterator[dict[str, Any]]:
+    def past(self, entries: Sequence[Entry], sight: Sight, bodies: Callable[[str], str | None]) -> Iterator[dict[str, Any]]:
         """Entries as history shows them: their events, as this sight may read them."""
         for entry in entries:
-            told = [one for event in entry.events if (one := tell(event, sight, entry.v, self.bodies.get)) is not None]
+            told = [one for event in entry.events if (one := tell(event, sight, entry.v, bodies)) is not None]
             shown: dict[str, Any] = {"v": entry.v, "stamp": entry.stamp}
             if told:
                 shown.update(at=entry.at, by=entry.by, events=told)

@@ -45,9 +45,15 @@ class Job(msgspec.Struct):
     n: int = 0
     at: int | None = None
     texts: tuple[tuple[str, bytes], ...] = ()
-    tries: int = 0
-    confirmed: bool = False
-    """A refusal of this job was checked against the log's real end."""
+    base: int | None = None
+    """When given, the command holds for exactly this version: on any other it is refused as stale."""
+    answered: bool = False
+
+    def answer(self, outcome: Outcome) -> None:
+        """Reply, unless that happened already."""
+        if not self.answered:
+            self.answered = True
+            self.reply(outcome)
 
     @property
     def action(self) -> str:

@@ -13,6 +13,7 @@ from engine.commands import TextRef
 from server import ids
 
 MAX_KEPT = 2000
+MAX_CHARS = 1_000_000
 
 
 def detach(command: Any) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
@@ -36,16 +37,25 @@ def read(stored: bytes) -> str:
 
 
 class Bodies:
-    """The texts of a session's latest entries, in memory; older ones are fetched before they are needed."""
+    """The texts of a session's latest entries, in memory; older ones are fetched before they are needed.
+
+    At most MAX_KEPT of them and about MAX_CHARS characters in all. An erased text is kept as None.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, str | None] = OrderedDict()
+        self._chars = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def put(self, text_id: str, body: str | None) -> None:
+        self._chars += len(body or "") - len(self._kept.pop(text_id, None) or "")
         self._kept[text_id] = body
-        self._kept.move_to_end(text_id)
-        if len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
+        # The newest stays whatever its size: it is about to be shown.
+        while len(self._kept) > 1 and (len(self._kept) > MAX_KEPT or self._chars > MAX_CHARS):
+            _, old = self._kept.popitem(last=False)
+            self._chars -= len(old or "")
 
     def get(self, text_id: str) -> str | None:
         return self._kept.get(text_id)
