@@ -1,7 +1,7 @@
 """Damage: combat dice, what effects do with them, Damage Resistance and cover at the location, HP, injuries, defeat.
 
-combat_rules_2d20, "Making an Attack" steps 3 and 4, "Damage Effects", "Radiation Damage", "Damage and Injury"; FACTS A1, A2, A13. Every effect
-is a row of EFFECTS: `before` changes what the hit does, `after` follows it. Further effects are further rows.
+combat_rules_2d20, "Making an Attack" steps 3 and 4, "Damage Effects", "Radiation Damage", "Damage and Injury"; FACTS A1, A2, A13.
+Every effect is a row of EFFECTS: `before` changes what the hit does, `after` follows it. Further effects are further rows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ def _breaking_later(blow: Blow, effect: Effect) -> None:
 
 
 def breaking(blow: Blow) -> None:
-    """Cover loses a die for each effect, for good; without cover the location's DR of the weapon's type (switches `breaking`, `breaking_carry`)."""
+    """Cover loses a die for each effect, for good; without cover the location's DR of the weapon's type.
+
+    Switches `breaking` and `breaking_carry`.
+    """
     step = blow.step
     amount = blow.effects if switch(step, "breaking") == "per_effect" else 1
     target: Survivor = step.combatants[blow.target]

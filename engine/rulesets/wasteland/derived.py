@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from engine.rulesets.wasteland import checks
 from engine.rulesets.wasteland.model import Pair, Resist, Survivor, Weapon
 from engine.rulesets.wasteland.tables import WEAPON_PAIRS
@@ -107,7 +109,7 @@ def has(weapon: Weapon, quality: str) -> int:
 
 def resistance(s: Survivor, at: str, kind: str) -> int:
     """Damage Resistance at a location against a type of damage: natural, the better of clothing and outer piece, less what is broken."""
-    total = sum(getattr(one, kind) for one in s.dr if one.at in ("*", at))
+    total: int = sum(getattr(one, kind) for one in s.dr if one.at in ("*", at))
     if s.apparel and kind != "poison":
         best = 0
         for piece in s.apparel:
@@ -121,7 +123,7 @@ def resistance(s: Survivor, at: str, kind: str) -> int:
 
 def lost(broken: tuple[Resist, ...], at: str, kind: str, amount: int) -> tuple[Resist, ...]:
     """`broken` with more DR of a type lost at a location."""
-    return (*broken, Resist(**{"at": at, kind: amount}))
+    return (*broken, replace(Resist(at=at), **{kind: amount}))
 
 
 def condition(s: Survivor) -> str:

@@ -346,7 +346,7 @@ class Pending(Part, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Ties(Pending, frozen=True, kw_only=True, tag="ties"):
-    """Initiative waits for the GM to break a tie: `ranked` is settled, `rest` the groups (initiative, ids) still to rank, the first is asked."""
+    """Initiative waits for the GM to break a tie: `ranked` is settled, `rest` the groups (initiative, ids) to rank; the first is asked."""
 
     ranked: tuple[tuple[str, int], ...]
     rest: tuple[tuple[int, tuple[str, ...]], ...]

@@ -19,18 +19,14 @@ def total(reasons: Reasons) -> int:
 
 def personal(tree: Step | Session, s: Survivor, skill: str) -> Reasons:
     """What perks and hindrances change on a test of a skill."""
-    found = []
-    for perk in s.perks:
-        if perk.difficulty and perk.skill in ("", skill):
-            found.append((perk.id, perk.difficulty))
-    for one in s.hindrances:
-        if one.skill in ("", skill):
-            found.append((one.text or "hindrance", one.amount))
-    return tuple(found)
+    if not s.perks and not s.hindrances:
+        return ()
+    perks = [(one.id, one.difficulty) for one in s.perks if one.difficulty and one.skill in ("", skill)]
+    return (*perks, *((one.text or "hindrance", one.amount) for one in s.hindrances if one.skill in ("", skill)))
 
 
 def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
-    """+2 to any test that is not a melee attack within an enemy's reach (combat_rules_2d20, "Distance and Ranges"; switch `reach_penalty`)."""
+    """+2 to any test that is not a melee attack within an enemy's reach ("Distance and Ranges"; switch `reach_penalty`)."""
     amount = int(switch(tree, "reach_penalty"))
     return (("reach", amount),) if amount and turns.is_engaged(tree, s) else ()
 

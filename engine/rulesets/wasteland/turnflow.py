@@ -161,7 +161,10 @@ def second_penalty(tree: Step | Session, turn: Turn) -> int:
 
 
 def use(step: Step, s: Survivor, kind: str, *, gm_ap: bool = False, **marks: Any) -> Survivor:
-    """Use up an action, buying it when the turn's own is gone; `marks` are further fields of the turn. Raises Rejected (limit, cannot_pay)."""
+    """Use up an action, buying it when the turn's own is gone; `marks` are further fields of the turn.
+
+    Raises Rejected (limit, cannot_pay).
+    """
     cost = price(s.turn, kind)
     word = "minor" if kind == "minors" else "major"
     if cost is None:
