@@ -252,7 +252,8 @@ class _Runner:
                 raise ScenarioError(where, self.about_dice(problem.__cause__)) from None
             refusal = problem
         if line.dice is not None and script.left:
-            raise ScenarioError(f"{where}.dice", f"This command did not roll all of its dice; left over: {list(script.left)}.")
+            why = f"was refused ({refusal.code}: {refusal.text}) and" if refusal is not None else "ran and"
+            raise ScenarioError(f"{where}.dice", f"This command {why} did not roll all of its dice; left over: {list(script.left)}.")
         if entry is not None:
             self.history.append(after)
             self.rolls.append(entry.rolls)

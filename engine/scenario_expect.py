@@ -1,7 +1,7 @@
 """What a scenario says about ids it cannot know, and how what it expects is compared with what came out.
 
-References, in commands and in paths: "$prompt" (the one open question to the seat that acts), "$prompt:KIND", "$prompt/SEAT",
-"$prompt:KIND/SEAT"; "$test" (the newest), "$test:LABEL"; "$encounter" (the only one), "$encounter:SCENE"; "$again" (whatever the
+References, in commands and in paths: "$prompt" (the open question to the seat that acts; of several of one kind the oldest),
+"$prompt:KIND", "$prompt/SEAT", "$prompt:KIND/SEAT"; "$test" (the newest), "$test:LABEL"; "$encounter" (the only one), "$encounter:SCENE"; "$again" (whatever the
 reference before stood for, also when it is gone by now).
 
 Paths lead into the session by field names, ids and positions: "combatants.c1.hp", "pools.group.value", "encounters.$encounter.round".
@@ -81,10 +81,10 @@ def _prompt(session: Session, by: str, reference: str, kind: str, to: str) -> Pr
     elif seat is not None:
         mine = [one for one in fitting if one.to == by]
         fitting = fitting if seat.role == "gm" and not mine else mine
-    if len(fitting) != 1:
+    if len({(one.kind, one.to) for one in fitting}) != 1:
         told = ", ".join(f"{one.kind} to {one.to}" for one in still_open) or "none"
         number = "none" if not fitting else str(len(fitting))
-        raise ReferenceProblem(f"'{reference}' should name one open question, {number} fit. Open: {told}.")
+        raise ReferenceProblem(f"'{reference}' should name one kind of open question to one seat, {number} fit. Open: {told}.")
     return fitting[0]
 
 
@@ -113,7 +113,7 @@ def compare_facts(facts: Mapping[str, Any], session: Session, references: Refere
     for path, expected in facts.items():
         found = look(session, path, references)
         if not fits(expected, found):
-            shown = f"nothing: {found.near}" if isinstance(found, Absent) else plain(found)
+            shown = f"nothing: {found.near}" if isinstance(found, Absent) else _plain(found)
             differs.append(Difference(where=f"{where}.{path}", expected=expected, found=shown))
     return tuple(differs)
 
@@ -145,7 +145,11 @@ def _step(value: Any, key: str) -> Any:
         if key.isascii() and key.isdecimal() and int(key) < len(value):
             return value[int(key)]
         return Absent(f" (a list of {len(value)})")
-    return Absent(f" (it is {plain(value)!r})")
+    return Absent(f" (it is {_plain(value)!r})")
+
+
+def _plain(value: Any) -> Any:
+    return plain(dict(value) if isinstance(value, Mapping) else value)
 
 
 def _names(item: Any, key: str) -> bool:
@@ -179,7 +183,7 @@ def fits(expected: Any, found: Any) -> bool:
         if not isinstance(found, (list, tuple)) or len(found) != len(expected):
             return False
         return all(fits(one, other) for one, other in zip(expected, found, strict=True))
-    value = plain(found)
+    value = _plain(found)
     return isinstance(expected, bool) == isinstance(value, bool) and bool(expected == value)
 
 

@@ -225,7 +225,9 @@ def _evicting(info: Any, settings: dict[str, str | None]) -> Finding:
         return Finding("Eviction", "warn", "it does not tell its maxmemory-policy", "make sure that it is noeviction")
     limited = int(info.get("maxmemory", 0)) > 0
     state: Literal["warn", "fail"] = "fail" if limited and not policy.startswith("volatile") else "warn"
-    return Finding("Eviction", state, f"{policy}: it may throw away what it holds when memory is short", "set `maxmemory-policy noeviction`")
+    return Finding(
+        "Eviction", state, f"{policy}: it may throw away what it holds when memory is short", "set `maxmemory-policy noeviction`"
+    )
 
 
 def port(config: Config) -> Finding:
@@ -239,7 +241,9 @@ def port(config: Config) -> Finding:
             trial.bind((config.host, config.port))
             trial.listen(1)
     except OSError as problem:
-        return Finding("Port", "warn", f"{where}: {problem.strerror or problem}", "if that is not your running server, choose another with --port")
+        return Finding(
+            "Port", "warn", f"{where}: {problem.strerror or problem}", "if that is not your running server, choose another with --port"
+        )
     return Finding("Port", "ok", f"{where} is free")
 
 
@@ -249,5 +253,3 @@ def clock() -> Finding:
     if not YEARS[0] <= now.tm_year < YEARS[1]:
         return Finding("Clock", "fail", said, "set the machine's clock: tokens and deadlines depend on it")
     return Finding("Clock", "ok", said)
-
-

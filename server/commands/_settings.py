@@ -55,9 +55,9 @@ def settings(*paths: str) -> Callable[[F], F]:
             function = click.option(
                 *names, _PREFIX + path.replace(".", "__"), metavar="VALUE", default=None, help=f"{setting.text}{default}"
             )(function)
-        function = click.option("--redis", "redis", metavar="URL", default=None, help="Keep sessions in this Redis; the same as --store URL.")(
-            function
-        )
+        function = click.option(
+            "--redis", "redis", metavar="URL", default=None, help="Keep sessions in this Redis; the same as --store URL."
+        )(function)
         return click.option(
             "--config",
             "config_file",

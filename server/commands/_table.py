@@ -181,10 +181,9 @@ async def play_fight(server: Server, session_id: str, *, seed: int, think: float
     return fight
 
 
-async def _let_pilots_play(
-    tables: Mapping[str, dustup.Table], seed: int, think: float, fight: Fight, broken: asyncio.Future[None]
-) -> None:
+async def _let_pilots_play(tables: Mapping[str, dustup.Table], seed: int, think: float, fight: Fight, broken: asyncio.Future[None]) -> None:
     """Until every pilot sees the end of the fight. Raises what `broken` holds as soon as it holds something."""
+
     async def watch() -> None:
         await asyncio.shield(broken)
 

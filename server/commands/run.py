@@ -126,12 +126,17 @@ async def opening_fight(server: Server, ruleset: str, sample: str, variant: str,
 
 async def delete_table(server: Server, session_id: str) -> bool:
     """Delete a table from the store and from this server's memory. False when there was none."""
+    from server.sessions.actor import SessionGone
+
+    live = [actor for actor in server.registry.live if actor.id == session_id]
+    for actor in live:
+        await actor.settled()
     gone = await server.store.delete(session_id)
-    for actor in server.registry.live:
-        if actor.id == session_id:
-            await actor.settled()
-            await actor.refresh()
-            await actor.settled()
+    for actor in live:
+        try:
+            await actor.look()
+        except SessionGone:
+            pass  # which is what it was to find out
     return gone
 
 

@@ -91,5 +91,7 @@ def cannot_listen(config: Config, problem: OSError) -> Failure:
     if problem.errno == errno.EACCES:
         return Failure(f"{where} is not for ordinary users: ports below 1024 need rights. Use --port 8750 and a proxy in front.")
     if problem.errno == errno.EADDRNOTAVAIL or "getaddrinfo" in str(problem) or problem.errno in (-2, -3, -5, 8):
-        return Failure(f"{config.host} is no address of this machine. Use --host 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.")
+        return Failure(
+            f"{config.host} is no address of this machine. Use --host 127.0.0.1 for this machine only, or 0.0.0.0 for all networks."
+        )
     return Failure(f"{where} cannot be opened: {problem.strerror or problem}.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from server.commands._errors import Failure
+from server.commands._remote import Remote, remote, remote_of
 from server.commands._settings import DURATION, STORE, SettingsCommand, config_of, settings
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Examples:
 
 \b
 They work beside a running server as well as without one, on the store that the
-settings (--data, --redis) name.
+settings (--data, --redis) name; with --url, on a server elsewhere.
 """
 
 _json = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
@@ -42,11 +43,16 @@ def session() -> None:
 
 @session.command("list", cls=SettingsCommand, context_settings=CONTEXT)
 @_json
+@remote
 @settings(*STORE)
 def list_(as_json: bool, **given: Any) -> None:
-    """Every table there is."""
+    """Every table there is; with --url, those that the token's person has a seat at."""
     from server.commands._common import opened_store, quiet_logs, run_async
 
+    there = remote_of(given)
+    if there is not None:
+        _list_remote(there, as_json)
+        return
     config = config_of(given)
 
     async def look() -> dict[str, Mapping[str, str]]:
@@ -74,6 +80,35 @@ def list_(as_json: bool, **given: Any) -> None:
         click.echo(f"{one}  {told['ruleset']:<10}  v{told['v']:<6}  {_moment(told['created'])}  {told['name']}".rstrip())
 
 
+def _list_remote(there: Remote, as_json: bool) -> None:
+    import dustup
+    from server.commands._common import run_async
+
+    if there.token is None:
+        raise Failure("A server tells nobody its tables without a token: give one with --token or DUSTUP_TOKEN.")
+    token = there.token
+
+    async def look() -> list[dict[str, Any]]:
+        async with dustup.connect(there.url, token) as client:
+            return client.sessions
+
+    found = run_async(look())
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for one in found:
+        click.echo(f"{one['session']}  {one['seat']}  {one['role']}")
+
+
+def _plain_id(session_id: str) -> str:
+    """`session_id`, if it may stand in a path. Raises Failure."""
+    from server import ids
+
+    if not ids.is_id(session_id):
+        raise Failure(f"{session_id[:64]!a} is no table's id; `dustup session list` shows those there are.")
+    return session_id
+
+
 def _told(meta: Mapping[str, str]) -> dict[str, Any]:
     return {
         "ruleset": meta.get("ruleset", ""),
@@ -87,73 +122,75 @@ def _told(meta: Mapping[str, str]) -> dict[str, Any]:
 @session.command("show", cls=SettingsCommand, context_settings=CONTEXT)
 @click.argument("session_id", metavar="TABLE")
 @_json
+@remote
 @settings(*STORE)
 def show(session_id: str, as_json: bool, **given: Any) -> None:
-    """One table as its GM sees it: seats, scenes, whose turn it is, what is asked of whom."""
-    import engine
-
-    found = _loaded(session_id, given)
+    """One table: seats, scenes, whose turn it is, what is asked of whom. Here as its GM sees it; with --url as the token's seat does."""
+    told = _told_of(session_id, given)
     if as_json:
-        view = engine.view(engine.ruleset(found.header.ruleset), found, engine.GM)
-        click.echo(json.dumps({"session": session_id, "v": found.v, "view": engine_plain(view)}))
+        click.echo(json.dumps(told))
         return
     from clients.terminal.show import scene_lines
     from clients.terminal.words import clean
 
-    view = engine_plain(engine.view(engine.ruleset(found.header.ruleset), found, engine.GM))
-    variant = f", {found.header.variant}" if found.header.variant else ""
-    click.echo(f"{clean(found.table.name or session_id)}: {found.header.ruleset}{variant}, version {found.v}")
-    click.echo(f"Made {_moment(found.header.created_ms)}, sitting {found.table.sitting}{', paused' if found.table.paused else ''}")
+    view = told["view"]
+    table = view.get("table", {}).get("table", {})
+    variant = f", {clean(told['variant'])}" if told.get("variant") else ""
+    paused = ", paused" if table.get("paused") else ""
+    click.echo(f"{clean(table.get('name') or session_id)}: {clean(told['ruleset'])}{variant}, version {told['v']}{paused}")
     click.echo("Seats:")
-    for line in _seat_lines(found):
+    for line in _seat_lines(view):
         click.echo(f"  {line}")
     for line in scene_lines(view, ""):
         click.echo(line)
-    for prompt in found.prompts.values():
-        if prompt.answer is None:
-            until = f", until {_moment(prompt.deadline)}" if prompt.deadline else ""
-            click.echo(f"Asked of {clean(prompt.to)}: {clean(prompt.text)}{until}")
-    for name, stream in (("open", found.table.open), ("hidden", found.table.hidden)):
-        click.echo(f"Dice, {name}: {stream.n} rolls so far; committed to {stream.commitment}")
-
-
-def engine_plain(view: Any) -> dict[str, Any]:
-    """A view as plain data, as a client has it."""
-    import msgspec
-
-    plain: dict[str, Any] = msgspec.to_builtins(view)
-    return plain
+    for prompt in view.get("prompts", {}).values():
+        until = f", until {_moment(prompt['deadline'])}" if prompt.get("deadline") else ""
+        click.echo(f"Asked of {clean(prompt.get('to', '?'))}: {clean(prompt.get('text') or prompt.get('kind', '?'))}{until}")
+    for name in ("open", "hidden"):
+        if isinstance(table.get(name), dict) and table[name].get("commitment"):
+            click.echo(f"Dice, {name}: committed to {clean(table[name]['commitment'])}")
 
 
 @session.command("seats", cls=SettingsCommand, context_settings=CONTEXT)
 @click.argument("session_id", metavar="TABLE")
 @_json
+@remote
 @settings(*STORE)
 def seats(session_id: str, as_json: bool, **given: Any) -> None:
     """The seats of a table: who has them and what they control."""
-    found = _loaded(session_id, given)
+    view = _told_of(session_id, given)["view"]
     if as_json:
-        click.echo(
-            json.dumps(
-                [
-                    {"seat": seat.id, "name": seat.name, "role": seat.role, "person": seat.person, "controls": list(seat.controls)}
-                    for seat in found.seats.values()
-                ]
-            )
-        )
+        click.echo(json.dumps(view.get("seats", {})))
         return
-    for line in _seat_lines(found):
+    for line in _seat_lines(view):
         click.echo(line)
 
 
-def _seat_lines(found: Session) -> list[str]:
+def _told_of(session_id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """{session, v, ruleset, variant, view} of a table, from the server or the store that `given` names. Raises Failure."""
+    there = remote_of(given)
+    if there is not None:
+        from server.commands._common import run_async
+
+        return run_async(there.ask("GET", f"/v1/sessions/{_plain_id(session_id)}"))
+    import msgspec
+
+    import engine
+
+    found = _loaded(session_id, given)
+    view = msgspec.to_builtins(engine.view(engine.ruleset(found.header.ruleset), found, engine.GM))
+    return {"session": session_id, "v": found.v, "ruleset": found.header.ruleset, "variant": found.header.variant, "view": view}
+
+
+def _seat_lines(view: Mapping[str, Any]) -> list[str]:
+    from clients.terminal.show import name_of
     from clients.terminal.words import clean
 
     lines = []
-    for seat in found.seats.values():
-        names = [clean(found.combatants[one].name) if one in found.combatants else one for one in seat.controls]
-        who = f"held by {clean(seat.person)}" if seat.person else "free"
-        lines.append(f"{seat.id:<12} {seat.role:<10} {who}" + (f", plays {', '.join(names)}" if names else ""))
+    for seat_id, seat in view.get("seats", {}).items():
+        names = [name_of(view, "combatants", one) for one in seat.get("controls") or []]
+        who = f"held by {clean(seat['person'])}" if seat.get("person") else "held" if seat.get("held") else "free"
+        lines.append(f"{clean(seat_id):<12} {clean(seat.get('role', '?')):<10} {who}" + (f", plays {', '.join(names)}" if names else ""))
     return lines
 
 
@@ -166,6 +203,7 @@ def _seat_lines(found: Session) -> list[str]:
 @click.option("--encounter", metavar="SCENE", default=None, help="Begin the fight of this scene at once.")
 @click.option("--physical", is_flag=True, default=None, help="Players roll their own dice and enter them.")
 @click.option("--setup", "file", metavar="FILE", type=click.Path(path_type=Path), default=None, help="A whole set-up as JSON or YAML.")
+@remote
 @settings(*STORE)
 def create(
     ruleset: str | None,
@@ -187,6 +225,14 @@ def create(
     if switches:
         fields["options"] = {**fields.get("options", {}), **dict(map(_switch, switches))}
     setup = _setup(fields)
+    there = remote_of(given)
+    if there is not None:
+        made = run_async(there.ask("POST", "/v1/sessions", json=fields))
+        click.echo(made["session"])
+        click.echo(f"To lead it: {made.get('link', '')}", err=True)
+        for seat_id, seat in made.get("seats", {}).items():
+            click.echo(f"For the seat {seat_id}: {seat.get('link', 'dustup session invite makes a link')}", err=True)
+        return
     config = config_of(given)
     config.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -232,15 +278,22 @@ def _switch(text: str) -> tuple[str, str | int | bool]:
 @session.command("delete", cls=SettingsCommand, context_settings=CONTEXT)
 @click.argument("session_id", metavar="TABLE")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@remote
 @settings(*STORE)
 def delete(session_id: str, yes: bool, **given: Any) -> None:
     """Delete a table with its whole log, for good. `dustup export` keeps a copy."""
     from server.commands._common import offline, run_async
     from server.commands.run import delete_table
 
-    found = _loaded(session_id, dict(given))
+    told = _told_of(session_id, dict(given))
     if not yes:
-        click.confirm(f"Delete {found.table.name or session_id} with its {found.v} entries, for good?", abort=True, err=True)
+        name = told["view"].get("table", {}).get("table", {}).get("name") or session_id
+        click.confirm(f"Delete {name} with its {told['v']} entries, for good?", abort=True, err=True)
+    there = remote_of(given)
+    if there is not None:
+        run_async(there.ask("DELETE", f"/v1/sessions/{_plain_id(session_id)}", json={"confirm": session_id}))
+        click.echo(f"Deleted {session_id}.")
+        return
     config = config_of(given)
 
     async def remove() -> bool:
@@ -258,11 +311,17 @@ def delete(session_id: str, yes: bool, **given: Any) -> None:
 @click.option("--seat", metavar="SEAT", default="", help="For this seat.")
 @click.option("--role", type=click.Choice(["player", "spectator", "gm"]), default=None, help="For a new seat of this role.")
 @click.option("--for", "ttl_ms", type=DURATION, default=WEEK_MS, show_default="7d", help="How long it is good: 12h, 7d ...")
+@remote
 @settings(*STORE, "host", "port", "public_url")
 def invite(session_id: str, seat: str, role: str | None, ttl_ms: int, **given: Any) -> None:
     """A link that seats whoever opens it first. It goes to standard output and is kept nowhere in the clear."""
     from server.commands._common import offline, run_async
 
+    there = remote_of(given)
+    if there is not None:
+        body = {"seat": seat or None, "role": role, "ttl_minutes": max(ttl_ms // 60_000, 1)}
+        click.echo(run_async(there.ask("POST", f"/v1/sessions/{_plain_id(session_id)}/invites", json=body))["link"])
+        return
     config = config_of(given)
 
     async def make() -> str:
@@ -292,7 +351,7 @@ def _loaded(session_id: str, given: dict[str, Any]) -> Session:
 
     found = run_async(look())
     if found is None:
-        raise Failure(f"There is no table {session_id[:64]!a}; `dustup session list` shows those there are.")
+        raise Failure(f"There is no table {session_id[:64]!a} here; `dustup session list` shows those there are.")
     return found
 
 

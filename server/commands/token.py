@@ -89,7 +89,11 @@ def admin(person: str, ttl_ms: int, **given: Any) -> None:
 def show(text: str, **given: Any) -> None:
     """What a token says: whom it is for, what it opens, until when. The token itself is not shown again."""
     claims = _tokens(config_of(given)).read(_given(text))
-    what = {"seat": f"the seat {claims.seat} of table {claims.session}", "person": "every seat they hold", "admin": "this server, as its host"}
+    what = {
+        "seat": f"the seat {claims.seat} of table {claims.session}",
+        "person": "every seat they hold",
+        "admin": "this server, as its host",
+    }
     click.echo(f"for:     {claims.person}\nopens:   {what[claims.scope]}\nuntil:   {_moment(claims.expires_ms)}\nid:      {claims.jti}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from server.commands._remote import LOG_S, Remote, remote, remote_of
 from server.commands._settings import STORE, SettingsCommand, config_of, settings
 from server.config import Config
 
@@ -19,6 +20,7 @@ Examples:
   dustup verify table.dustup               an exported file; needs no server
   dustup verify TABLE                      a table of this machine's server
   dustup verify --redis redis://db/0 TABLE
+  dustup verify --url https://play.example TABLE
   dustup verify --json table.dustup
 
 \b
@@ -31,6 +33,7 @@ Exit codes: 0 nothing differs (the last line says whether all could be checked),
 @click.command("verify", cls=SettingsCommand, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("what", metavar="FILE|TABLE")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@remote
 @settings(*STORE)
 def verify(what: str, as_json: bool, **given: Any) -> int:
     """Check a table: that no entry is missing or changed, that every command gives what the log says, that every die fits its commitment."""
@@ -40,7 +43,10 @@ def verify(what: str, as_json: bool, **given: Any) -> int:
 
     know_rulesets()
     file = Path(what)
-    if file.exists():
+    there = remote_of(given)
+    if there is not None:
+        report = run_async(_of_server(there, what))
+    elif file.exists():
         report = _of_file(file)
     elif ids.is_session_id(what) or (ids.is_id(what) and not file.suffix and "/" not in what):
         report = run_async(_of_session(config_of(given), what))
@@ -64,6 +70,19 @@ def _of_file(file: Path) -> Report:
     export = load_export(file)
     with bar("Checking", len(export.entries)) as step:
         return verify_export(export, progress=step)
+
+
+async def _of_server(there: Remote, session: str) -> Report:
+    import msgspec
+
+    from server.commands._errors import Failure
+    from server.verify import Report
+
+    answer = await there.ask("GET", f"/v1/sessions/{session}/verify", within=LOG_S)
+    try:
+        return msgspec.convert(answer, Report)
+    except msgspec.ValidationError as problem:
+        raise Failure(f"{there.url} answered with a report that this version cannot read: {problem}.") from None
 
 
 async def _of_session(config: Config, session: str) -> Report:

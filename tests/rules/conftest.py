@@ -135,7 +135,7 @@ def make_case(raw: Any, tables: Mapping[str, dict[str, Any]], file: str) -> Case
     if "table" in raw:
         scenario["setup"] = merge(whole(tables, raw["table"]), scenario.get("setup", {}))
     if "options" in scenario:
-        scenario["setup"] = merge(scenario["setup"], {"options": scenario.pop("options")})
+        scenario["setup"] = merge(scenario.get("setup", {}), {"options": scenario.pop("options")})
     rows = raw.get("rows", [{}])
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise CaseProblem("`rows` is a list of maps from names to values")

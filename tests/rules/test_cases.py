@@ -32,11 +32,15 @@ def test_case(case: Any) -> None:
     """The case's commands give what its texts say. Every command is accepted unless the case says that it is refused."""
     for number, raw in enumerate(case.scenarios, 1):
         title = f"{case.id} ({case.file}{f', row {number}' if len(case.scenarios) > 1 else ''}): {case.given}\n{case.source}"
+        records: list[sc.Record] = []
+        problem = ""
         try:
             scenario = sc.parse({"expect": {}, **raw})
             rules = sc.ruleset_of(scenario)
             records = list(sc.run(rules, scenario))
-        except sc.ScenarioError as problem:
+        except sc.ScenarioError as error:
+            problem = str(error)
+        if problem:
             pytest.fail(f"{title}\ncannot run: {problem}", pytrace=False)
         differs = [one for record in records for one in record.differs]
         if differs:

@@ -211,6 +211,8 @@ def test_the_system_can_act_at_a_time_of_its_own() -> None:
         ({**CLOSE_UP, "expect": {"facts": {"combatants.c1.moved": 1}}}, "commands[0].expect.facts.combatants.c1.moved"),
         ({**CLOSE_UP, "expect": {"facts": {"combatants.c9.hp": 1}}}, "commands[0].expect.facts.combatants.c9.hp"),
         ({**CLOSE_UP, "expect": {"facts": {"combatants.c1.hp": "$absent"}}}, "commands[0].expect.facts.combatants.c1.hp"),
+        ({**CLOSE_UP, "expect": {"facts": {"combatants": {"$size": 1}}}}, "commands[0].expect.facts.combatants"),
+        ({**CLOSE_UP, "expect": {"facts": {"combatants": "four"}}}, "commands[0].expect.facts.combatants"),
     ],
 )
 def test_what_does_not_come_out_as_expected_is_told(line: Any, where: str) -> None:
