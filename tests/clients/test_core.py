@@ -289,6 +289,16 @@ def test_a_seat_that_is_taken_away_ends_its_table_alone() -> None:
     assert [message["t"] for message in sent(client)][-1] == "join"
 
 
+def test_waits_start_over_once_a_server_has_given_us_a_seat() -> None:
+    client = seated()
+    for _ in range(10):
+        client.disconnected(0, None)
+        assert client.reconnect_in <= 0.25
+        client.connected(0)
+        client.receive(welcome(), 0)
+        client.receive(joined(1), 0)
+
+
 def test_waits_double_up_to_the_cap_and_start_over_after_a_steady_connection() -> None:
     client = core(first_wait=0.25, longest_wait=15)
     waits = []

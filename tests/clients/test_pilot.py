@@ -138,6 +138,9 @@ async def test_what_another_seat_plays_is_left_to_it_while_it_is_here(server: Fa
     bobs = {**OPTION, "combatant": "c2"}
     async with dustup.connect(server.url, TOKEN) as client:
         pilot = await seated(server, client)
+        assert pilot.choose([bobs]) is None, "who is here was not told yet"
+        await server.say({"t": "presence", "session": SESSION, "seats": {"ann": 1}})
+        await client.ping()
         assert pilot.choose([bobs]) is not None
         await server.say({"t": "presence", "session": SESSION, "seats": {"ann": 1, "bob": 1}})
         await client.ping()

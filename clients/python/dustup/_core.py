@@ -264,6 +264,7 @@ class Core:
         first = replica.v == 0
         replica.joined(whole)
         del self._joins[replica.session]
+        self._reconnects.reset()  # whatever ended the last connection, this server serves us
         if first or not whole.get("resumed"):
             events.append(Changed(replica.session, whole, first))
 

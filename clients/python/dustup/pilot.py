@@ -180,10 +180,13 @@ class Pilot:
         return self._rng.choices([command for _, command in acts], [weight for weight, _ in acts])[0]
 
     def _in_other_hands(self) -> set[str]:
-        """Combatants that somebody else controls who is here to play them: a GM may, and leaves it to them."""
-        seats = self.table.view.get("seats", {})
+        """Combatants that somebody else controls who is here to play them: a GM may, and leaves it to them.
+
+        Until the server has told who is here, everybody may be.
+        """
+        seats, presence = self.table.view.get("seats", {}), self.table.presence
         own = set(seats.get(self.table.seat, {}).get("controls") or [])
-        here = [seat for id, seat in seats.items() if id != self.table.seat and self.table.presence.get(id)]
+        here = [seat for id, seat in seats.items() if id != self.table.seat and (not presence or presence.get(id))]
         return {combatant for seat in here for combatant in seat.get("controls") or []} - own
 
     def _weight(self, option: Mapping[str, Any]) -> float:
