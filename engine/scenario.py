@@ -17,6 +17,7 @@ from engine.dice import Dice, RolledFact, ScriptedDice, ScriptError, SeededDice
 from engine.entry import SYSTEM, Act, Entry, plain
 from engine.kernel import Past, apply, create, undo_target
 from engine.rejected import Rejected
+from engine.replay import decode_snapshot, encode_snapshot
 from engine.rulesets import Ruleset, ruleset
 from engine.scenario_expect import Difference, ReferenceProblem, References, compare_facts, find_events
 from engine.session import Session
@@ -181,18 +182,19 @@ def ruleset_of(scenario: Scenario) -> Ruleset:
 # --- running -----------------------------------------------------------------------------------------------------------
 
 
-def run(rules: Ruleset, scenario: Scenario) -> Iterator[Record]:
+def run(rules: Ruleset, scenario: Scenario, *, reload: bool = False) -> Iterator[Record]:
     """Run a scenario: one record for the creation, one per command, each as soon as it is done; what `expect` at the end says is
-    judged in the last one.
+    judged in the last one. With `reload` every session is written out and read back before the next command, as after a restart.
 
     Raises ScenarioError when it cannot go on: a set-up that is refused, an unknown reference, dice missing, impossible or left over.
     """
-    yield from _Runner(rules, scenario).records()
+    yield from _Runner(rules, scenario, reload).records()
 
 
 class _Runner:
-    def __init__(self, rules: Ruleset, scenario: Scenario) -> None:
+    def __init__(self, rules: Ruleset, scenario: Scenario, reload: bool) -> None:
         self.rules = rules
+        self.reload = reload
         self.scenario = scenario
         self.now_ms = scenario.now_ms
         self.references = References()
@@ -211,7 +213,8 @@ class _Runner:
             last = self.ended(last)
         yield last
         for n, line in enumerate(scenario.commands, 1):
-            last = self.line(n, line, last.after)
+            session = decode_snapshot(self.rules, encode_snapshot(last.after)) if self.reload else last.after
+            last = self.line(n, line, session)
             if n == len(scenario.commands):
                 last = self.ended(last)
             yield last

@@ -51,8 +51,6 @@ async def look(config: Config) -> list[Finding]:
 
 def python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
-        return Finding("Python", "fail", version, "install Python 3.11 or newer")
     if sys.platform == "win32":
         return Finding("Python", "warn", f"{version} on Windows", "use --redis URL; the embedded store and uvloop do not run here")
     return Finding("Python", "ok", version)
@@ -225,9 +223,7 @@ def _evicting(info: Any, settings: dict[str, str | None]) -> Finding:
         return Finding("Eviction", "warn", "it does not tell its maxmemory-policy", "make sure that it is noeviction")
     limited = int(info.get("maxmemory", 0)) > 0
     state: Literal["warn", "fail"] = "fail" if limited and not policy.startswith("volatile") else "warn"
-    return Finding(
-        "Eviction", state, f"{policy}: it may throw away what it holds when memory is short", "set `maxmemory-policy noeviction`"
-    )
+    return Finding("Eviction", state, f"{policy}: it may throw tables away when memory is short", "set `maxmemory-policy noeviction`")
 
 
 def port(config: Config) -> Finding:
@@ -241,9 +237,7 @@ def port(config: Config) -> Finding:
             trial.bind((config.host, config.port))
             trial.listen(1)
     except OSError as problem:
-        return Finding(
-            "Port", "warn", f"{where}: {problem.strerror or problem}", "if that is not your running server, choose another with --port"
-        )
+        return Finding("Port", "warn", f"{where}: {problem.strerror or problem}", "if that is not your server, choose another with --port")
     return Finding("Port", "ok", f"{where} is free")
 
 

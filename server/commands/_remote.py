@@ -27,9 +27,7 @@ def remote(function: F) -> F:
     function = click.option(
         "--token", "token", metavar="TOKEN", envvar="DUSTUP_TOKEN", default=None, help="What it knows you by; better in DUSTUP_TOKEN."
     )(function)
-    return click.option("--url", "url", metavar="URL", default=None, help="Ask the server running there instead of opening the store.")(
-        function
-    )
+    return click.option("--url", "url", metavar="URL", default=None, help="Ask the server that runs there, not the store.")(function)
 
 
 class Remote:

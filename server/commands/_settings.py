@@ -27,7 +27,9 @@ class SettingsCommand(click.Command):
     """A command whose help lists a server's settings after its own options: the usual ones, then the rest."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own, usual, rest = [], [], []
+        own: list[tuple[str, str]] = []
+        usual: list[tuple[str, str]] = []
+        rest: list[tuple[str, str]] = []
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
@@ -44,7 +46,7 @@ def settings(*paths: str) -> Callable[[F], F]:
     """Decorator: an option for each of these settings (none: for all), `--config FILE` and `--redis URL`. Read them with `config_of`."""
 
     def add(function: F) -> F:
-        for path, setting in reversed(SETTINGS.items()):
+        for path, setting in reversed(list(SETTINGS.items())):
             # A secret on the command line would be in everybody's list of processes.
             if path == "secret" or (paths and path not in paths):
                 continue
@@ -88,7 +90,7 @@ def config_of(given: dict[str, Any], **overrides: object) -> Config:
     return load(file=file, overrides=chosen)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[int]):
     """A span of time such as 90s, 30m, 12h or 7d, as milliseconds."""
 
     name = "duration"

@@ -17,6 +17,8 @@ from server.commands._remote import Remote, remote, remote_of
 from server.commands._settings import STORE, SettingsCommand, config_of, settings
 from server.config import Config
 
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
 EPILOG: Final = """\b
 Examples:
   dustup export TABLE                      to TABLE.dustup
@@ -71,7 +73,7 @@ async def _to_file(config: Config, session: str, with_seed: bool, target: Path, 
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         # Readable by its owner alone: what is hidden at the table is in it.
-        with bar("Exporting", None) as step, open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with bar("Exporting", None) as step, os.fdopen(os.open(partial, NEW, 0o600), "wb") as file:
             size = await _write(config, session, with_seed, file, step, there)
             file.flush()
             os.fsync(file.fileno())

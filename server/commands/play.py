@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -24,7 +24,7 @@ under them, ? helps, quit leaves; your seat stays yours.
 @click.option("--token", metavar="TOKEN", envvar="DUSTUP_TOKEN", default=None, help="A seat or person token; better in DUSTUP_TOKEN.")
 @click.option("--token-file", type=click.File("r", encoding="utf-8"), default=None, help="A file with the token; - is standard input.")
 @click.option("--session", metavar="TABLE", default=None, help="Which table, when the token opens several.")
-def play(link: str, token: str | None, token_file: click.utils.LazyFile | None, session: str | None) -> int:
+def play(link: str, token: str | None, token_file: TextIO | None, session: str | None) -> int:
     """Join the table of LINK in plain lines of text, good for pipes and screen readers.
 
     LINK is what the host sent you, or the address of a server together with a token.
@@ -35,7 +35,7 @@ def play(link: str, token: str | None, token_file: click.utils.LazyFile | None, 
     from clients.terminal import play as play_lines
 
     if token_file is not None:
-        token = str(token_file.read()).strip()
+        token = token_file.read(4096).strip()
     where = dustup.parse_link(link)
     if where.code is None and where.token is None and token is None:
         raise click.UsageError("This address has no invite after its #: give a whole join link, or a token with --token-file.")

@@ -86,7 +86,7 @@ def cannot_listen(config: Config, problem: OSError) -> Failure:
     if problem.errno == errno.EADDRINUSE:
         after = config.port + 1 if config.port < 65_535 else 8750
         return Failure(
-            f"{where} is taken by another program, perhaps another Dustup. Stop that one, or use --port {after}, or --port 0 for any free one."
+            f"{where} is taken by another program, perhaps another Dustup. Stop that one, or use --port {after} (0: any free one)."
         )
     if problem.errno == errno.EACCES:
         return Failure(f"{where} is not for ordinary users: ports below 1024 need rights. Use --port 8750 and a proxy in front.")

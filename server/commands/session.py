@@ -147,8 +147,9 @@ def show(session_id: str, as_json: bool, **given: Any) -> None:
         until = f", until {_moment(prompt['deadline'])}" if prompt.get("deadline") else ""
         click.echo(f"Asked of {clean(prompt.get('to', '?'))}: {clean(prompt.get('text') or prompt.get('kind', '?'))}{until}")
     for name in ("open", "hidden"):
-        if isinstance(table.get(name), dict) and table[name].get("commitment"):
-            click.echo(f"Dice, {name}: committed to {clean(table[name]['commitment'])}")
+        stream = table.get("dice", {}).get(name, {})
+        if stream.get("commitment"):
+            click.echo(f"Dice, {name}, number {clean(stream.get('index', '?'))}: committed to {clean(stream['commitment'])}")
 
 
 @session.command("seats", cls=SettingsCommand, context_settings=CONTEXT)
@@ -179,6 +180,9 @@ def _told_of(session_id: str, given: dict[str, Any]) -> dict[str, Any]:
 
     found = _loaded(session_id, given)
     view = msgspec.to_builtins(engine.view(engine.ruleset(found.header.ruleset), found, engine.GM))
+    for seat_id, seat in found.seats.items():
+        # Nobody at the table learns who sits where; the host may.
+        view["seats"][seat_id]["person"] = seat.person
     return {"session": session_id, "v": found.v, "ruleset": found.header.ruleset, "variant": found.header.variant, "view": view}
 
 
@@ -189,7 +193,7 @@ def _seat_lines(view: Mapping[str, Any]) -> list[str]:
     lines = []
     for seat_id, seat in view.get("seats", {}).items():
         names = [name_of(view, "combatants", one) for one in seat.get("controls") or []]
-        who = f"held by {clean(seat['person'])}" if seat.get("person") else "held" if seat.get("held") else "free"
+        who = f"held by {clean(seat['person'])}" if seat.get("person") else "free" if "person" in seat else "-"
         lines.append(f"{clean(seat_id):<12} {clean(seat.get('role', '?')):<10} {who}" + (f", plays {', '.join(names)}" if names else ""))
     return lines
 

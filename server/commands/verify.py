@@ -36,7 +36,10 @@ Exit codes: 0 nothing differs (the last line says whether all could be checked),
 @remote
 @settings(*STORE)
 def verify(what: str, as_json: bool, **given: Any) -> int:
-    """Check a table: that no entry is missing or changed, that every command gives what the log says, that every die fits its commitment."""
+    """Check a table's log and dice.
+
+    That no entry is missing or changed, that every command gives what the log says, that every die fits its commitment.
+    """
     from server import ids
     from server.commands._common import know_rulesets, run_async
     from server.commands._errors import Failure

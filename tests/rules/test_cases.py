@@ -45,15 +45,21 @@ def test_case(case: Any) -> None:
         differs = [one for record in records for one in record.differs]
         if differs:
             pytest.fail(f"{title}\n{told(differs)}", pytrace=False)
-        follow(rules, records, title)
+        follow(rules, scenario, records, title)
 
 
-def follow(rules: engine.Ruleset, records: list[sc.Record], title: str) -> None:
-    """A refusal changed nothing, and the log leads to the session it was written from."""
+def follow(rules: engine.Ruleset, scenario: sc.Scenario, records: list[sc.Record], title: str) -> None:
+    """A refusal changed nothing, the log leads to every session it was written from, a restart between any two commands changes nothing."""
     assert all(record.after is record.before for record in records if record.refusal is not None), title
-    entries = [engine.encode_entry(record.entry) for record in records if record.entry is not None]
-    again = engine.replay(rules, [engine.decode_entry(one) for one in entries], epoch=sc.EPOCH)
-    assert again == records[-1].after, f"{title}\nthe log does not lead to the session"
+    session: engine.Session | None = None
+    for record in records:
+        if record.entry is not None:
+            session = engine.evolve(rules, session, engine.decode_entry(engine.encode_entry(record.entry)), epoch=sc.EPOCH)
+        assert session == record.after, f"{title}\nthe log does not lead to the session after command {record.n}"
+    for record, again in zip(records, sc.run(rules, scenario, reload=True), strict=True):
+        assert again.entry == record.entry, (
+            f"{title}\nafter a restart command {record.n} comes out otherwise: {again.refusal or again.entry}"
+        )
 
 
 def test_required_ids_are_covered_or_listed_with_a_reason(own_ids: set[str]) -> None:

@@ -283,3 +283,15 @@ def test_comparing(expected: Any, found: Any, is_so: bool) -> None:
 def test_a_question_that_does_not_exist_is_an_error_and_not_a_difference() -> None:
     with pytest.raises(ReferenceProblem, match=r"\$size"):
         fits({"$length": 2}, (1, 2))
+
+
+def test_a_restart_before_each_command_changes_nothing() -> None:
+    raw = scenario(
+        CLOSE_UP, STRIKE, {**NO_PARRY, "dice": [2, 20]}, {"by": "ann", "command": {"type": "answer", "prompt": "$prompt:reroll"}}
+    )
+    raw["commands"][3]["command"]["choice"] = "no"
+    found = sc.parse(raw)
+    plainly, reloaded = (list(sc.run(RULES, found, reload=reload)) for reload in (False, True))
+    assert [one.entry for one in plainly] == [one.entry for one in reloaded]
+    assert plainly[-1].after == reloaded[-1].after
+    assert all(one.entry is not None for one in plainly)
