@@ -141,7 +141,10 @@ class RawClient:
         """Join and give the answer, a `joined` (its parts united, its replica in `tables`) or an `error`."""
         id = fields.pop("id", None) or self.next_id()
         await self.send({"t": "join", "session": session, "id": id, **fields})
-        return await self.answer(id)
+        answer = await self.answer(id)
+        while session in self._parts:
+            await self.receive()
+        return answer
 
     async def ask(self, kind: str, session: str, **fields: Any) -> Message:
         id = fields.pop("id", None) or self.next_id()
@@ -176,14 +179,9 @@ class RawClient:
         else:
             assert session not in self._parts or kind not in ("frame", "joined", "reset"), "another message between two parts"
         if kind == "joined":
-            known = self.tables.get(session)
-            if message["resumed"]:
-                # The frames that follow lead up to joined.v, from where this client stood.
-                if known is not None:
-                    self._goal = message["v"]
-            else:
-                replica = Replica(message, message["view"])
-                self.tables[session] = replica
+            # When resumed, the frames that follow go on from where this client stood.
+            if not message["resumed"]:
+                self.tables[session] = Replica(message, message["view"])
         elif kind == "frame" and session in self.tables:
             self.tables[session].frame(message)
         elif kind == "reset":
