@@ -163,7 +163,6 @@ def _table(session: Session, table: Table, seen: Hashable) -> dict[str, Any]:
         },
     }
     if seen == "gm":
-        shown["last"] = table.last
         shown["dice"]["hidden"]["salts"] = dict(table.hidden.salts)
     if table.suspended is not None:
         shown["entering"] = table.suspended.prompt

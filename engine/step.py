@@ -163,7 +163,7 @@ class Step:
         if len(self._touched) > MAX_CHANGES:
             raise StepLimit("too many changes in one step")
 
-    def change(self, kind: str, entity_id: str, **fields: Any) -> Any:
+    def change(self, kind: str, entity_id: str, /, **fields: Any) -> Any:
         """Replace fields of one entity and return it as it is now. `kind` "table" and "header" need no id."""
         if kind in ("table", "header"):
             entity = replace(getattr(self, kind), **fields)
@@ -224,14 +224,14 @@ class Step:
         to = [seat.id for seat in self.seats.values() if seat.role == "gm" or combatant_id in seat.controls]
         self.emit(type, text, to=to, public=public, **data)
 
-    def about(self, combatant_id: str, type: str, text: str, **data: Any) -> None:
+    def about(self, combatant_id: str, type: str, text: str, /, **data: Any) -> None:
         """Say a fact about a combatant: to everyone, or, when it is concealed, to the GMs and who controls it."""
         if concealed(self, self.combatants[combatant_id]):
             self.whisper(type, text, combatant_id, **data)
         else:
             self.emit(type, text, **data)
 
-    def in_scene(self, scene_id: str, type: str, text: str, **data: Any) -> None:
+    def in_scene(self, scene_id: str, type: str, text: str, /, **data: Any) -> None:
         """Say a fact about a scene: to everyone, or, when it is hidden, to the GMs."""
         scene = self.scenes.get(scene_id)
         self.emit(type, text, to=self.gms() if scene is not None and scene.hidden else None, **data)

@@ -81,7 +81,9 @@ class Ruleset(Protocol):
 
     def turn_ended(self, step: Step, combatant: Any) -> None: ...
 
-    def initiative(self, step: Step, combatant: Any) -> int: ...
+    def initiative(self, step: Step, combatant: Any) -> int:
+        """Where a combatant stands in the turn order, highest first. Everybody who sees the combatant sees this number."""
+        ...
 
     def start_encounter(self, step: Step, command: kernel_commands.GmEncounter) -> None:
         """A GM starts an encounter: usually engine.turns.start, with an opening turn where the rules have one."""

@@ -14,8 +14,8 @@ from engine.session import Session
 from engine.sight import sight_of, unseen
 
 PLACE = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "reach")
-PUBLIC = (*PLACE, "hp", "max_hp", "skill", "guard", "weapon", "parried", "braced", "exposed")
-OWN = ("hidden", "armor", "grit", "speed", "acted", "moved")
+PUBLIC = (*PLACE, "hp", "max_hp", "skill", "guard", "speed", "weapon", "parried", "braced", "exposed")
+OWN = ("hidden", "armor", "grit", "acted", "moved")
 BOLDLY = Param(name="bold", text="Boldly?", choices=(Value(False, "no"), Value(True, "2 worse to hit, hurts 2 more")), default=False)
 
 
@@ -41,7 +41,8 @@ def _turn(session: Session, by: Duelist, others: list[Duelist]) -> list[Option]:
     scene = session.scenes[by.scene]
     found: list[Option] = []
     if not by.acted:
-        foes = tuple(Value(one.id, one.name) for one in others if one.side != by.side and not one.out and in_reach(scene, by, one))
+        in_sight = [one for one in others if not one.out and not zones.concealed(session, one)]
+        foes = tuple(Value(one.id, one.name) for one in in_sight if one.side != by.side and in_reach(scene, by, one))
         if foes and not zones.in_hidden_place(session, by):
             target = Param(name="target", text="Whom?", choices=foes)
             found.append(_option("duel.attack", f"Strike with the {by.weapon}", by, "attack", (target, BOLDLY), odds=True))
