@@ -48,7 +48,7 @@ def modify(step: Step, command: GmModify) -> None:
         if not any(one.id == command.id for one in s.hindrances):
             raise unknown("hindrance", command.id, [one.id for one in s.hindrances])
         step.change("combatants", s.id, hindrances=tuple(one for one in s.hindrances if one.id != command.id))
-        step.emit("wasteland.modified", f"{s.name} is rid of a hindrance.", to=None if not s.hidden else step.gms(), combatant=s.id)
+        step.about(s.id, "wasteland.modified", f"{s.name} is rid of a hindrance.", combatant=s.id)
         return
     made = Hindrance(
         id=command.id or step.ident("h"), amount=command.amount, skill=command.skill or "", once=command.once, text=command.text
@@ -56,12 +56,4 @@ def modify(step: Step, command: GmModify) -> None:
     step.change("combatants", s.id, hindrances=(*(one for one in s.hindrances if one.id != made.id), made))
     word = f"{abs(command.amount)} {'harder' if command.amount > 0 else 'easier'}"
     text = f"{s.name}'s {'next ' if command.once else ''}{(command.skill or 'any').replace('_', ' ')} test is {word}."
-    step.emit(
-        "wasteland.modified",
-        text,
-        to=None if not s.hidden else step.gms(),
-        combatant=s.id,
-        amount=command.amount,
-        skill=command.skill or "",
-        once=command.once,
-    )
+    step.about(s.id, "wasteland.modified", text, combatant=s.id, amount=command.amount, skill=command.skill or "", once=command.once)

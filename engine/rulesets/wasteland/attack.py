@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from engine import turns, zones
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, complications, damage, derived, luck, modifiers, pools, tables, testflow, turnflow
+from engine.rulesets.wasteland import checks, complications, damage, derived, luck, modifiers, pools, tables, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import Attack
 from engine.rulesets.wasteland.model import Assault, Stack, Survivor, Throw, Trouble, Weapon
 from engine.rulesets.wasteland.switches import switch
@@ -120,6 +120,8 @@ def attack(step: Step, command: Attack) -> None:
     weapon = weapon_of(by, command.weapon)
     scene = step.scenes[by.scene]
     problem = why_not(scene, by, weapon, target)
+    if not problem and (zones.in_hidden_place(step, by) or zones.concealed(step, target)):
+        raise Rejected("not_now", "Nobody fights from a hidden place, nor against somebody unseen.", target=target.id)
     if problem:
         raise Rejected("no_target" if target.scene != by.scene or target.out else "out_of_range", problem, target=target.id)
     _check(step, by, weapon, target, command)
@@ -165,20 +167,23 @@ def attack(step: Step, command: Attack) -> None:
         step.change("combatants", by.id, hidden=False)  # an attack gives away where it came from
     at = f" at the {command.location}" if command.location else ""
     text = f"{by.name} attacks {target.name}{at} with {weapon.name}, difficulty {difficulty}"
-    step.emit(
-        "wasteland.attack",
-        f"{text}: rolls {', '.join(map(str, throw.faces))} against {throw.tn}." if throw.faces else f"{text}.",
-        by=by.id,
-        target=target.id,
-        weapon=weapon.id,
-        location=command.location,
-        difficulty=difficulty,
-        reasons=[list(one) for one in reasons],
-        tn=throw.tn,
-        crit=throw.crit,
-        faces=list(throw.faces),
-        rolls=rolls,
-    )
+    if throw.faces:
+        text += f": rolls {', '.join(map(str, throw.faces))}"
+    data: dict[str, Any] = {
+        "by": by.id,
+        "target": target.id,
+        "weapon": weapon.id,
+        "location": command.location,
+        "difficulty": difficulty,
+        "reasons": [list(one) for one in reasons],
+        "faces": list(throw.faces),
+        "rolls": rolls,
+    }
+    # What a stranger's target number is would tell their attributes.
+    public = None if telling.is_open(by) or not throw.faces else ("wasteland.attack", f"{text}.", data)
+    if throw.faces:
+        text += f" against {throw.tn}"
+    telling.tell(step, (by.id,), "wasteland.attack", f"{text}.", public=public, **data, tn=throw.tn, crit=throw.crit)
     sneak = target.unaware
     vicious = any(one.id == "vicious" for one in weapon.effects)
     if sneak:
@@ -315,7 +320,8 @@ def _result(step: Step, owner: Owner, record: Assault) -> None:
     name = step.name(record.target)
     data: dict[str, Any] = {"by": by.id, "target": record.target, "successes": scored, "difficulty": record.difficulty, "ap": ap}
     if not hits or target is None or target.out:
-        step.emit("wasteland.miss", f"{by.name} misses {name}: {scored} of {record.difficulty}.", **data)
+        text = f"{by.name} misses {name}: {scored} of {record.difficulty}."
+        telling.tell(step, (by.id, record.target), "wasteland.miss", text, **data)
         _finish(step, owner, record)
         return
     at = record.called
@@ -325,7 +331,7 @@ def _result(step: Step, owner: Owner, record: Assault) -> None:
         rolls = [fact(rolled)]
         at = tables.location_of(target.body_type, rolled.faces[0])
     text = f"{by.name} hits {name} in the {at}: {scored} of {record.difficulty}{f', {ap} AP' if ap else ''}."
-    step.emit("wasteland.struck", text, at=at, rolls=rolls, **data)
+    telling.tell(step, (by.id, target.id), "wasteland.struck", text, at=at, rolls=rolls, **data)
     record = replace(record, at=at)
     if record.ap is None and takes_ap(step, record.weapon) and not luck.silent(step, by.id, "damage_ap"):
         most = min(tables.MAX_DAMAGE_AP, pools.value(step, pools.pool_of(by)))
@@ -365,16 +371,16 @@ def _damage_luck(step: Step, owner: Owner, record: Assault, rolls: list[Any]) ->
         _strike(step, owner, record, rolls)
         return
     if rolls:
-        step.emit(
-            "wasteland.damage", f"Damage dice: {', '.join(map(str, record.dice))}.", by=record.by, faces=list(record.dice), rolls=rolls
-        )
+        text = f"Damage dice: {', '.join(map(str, record.dice))}."
+        step.about(record.by, "wasteland.damage", text, by=record.by, faces=list(record.dice), rolls=rolls)
     step.push(owner, replace(record, stage="damage", prompts=(prompt,)))
 
 
 def _strike(step: Step, owner: Owner, record: Assault, rolls: list[Any]) -> None:
     target = step.combatants.get(record.target)
     if target is None or target.out:
-        step.emit("wasteland.gone", f"{step.name(record.target)} is not there any more.", target=record.target)
+        text = f"{step.name(record.target)} is not there any more."
+        telling.tell(step, (record.by, record.target), "wasteland.gone", text, target=record.target)
     else:
         critical = any(face <= record.throw.crit for face in record.throw.faces)
         damage.strike(
@@ -386,7 +392,10 @@ def _strike(step: Step, owner: Owner, record: Assault, rolls: list[Any]) -> None
 def _finish(step: Step, owner: Owner, record: Assault) -> None:
     """The complications of the attack, then the fight may be over."""
     of = (record.by,) * checks.complications(record.throw.faces, record.range)
-    if not complications.ask(step, owner, record.by, of, skill=record.throw.skill, weapon=record.weapon.id):
+    if of and complications.ask(step, owner, record.by, of, skill=record.throw.skill, weapon=record.weapon.id):
+        return
+    target = step.combatants.get(record.target)
+    if target is None or target.out:
         over(step, owner)
 
 

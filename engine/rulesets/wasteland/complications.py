@@ -77,10 +77,7 @@ def settled(step: Step, record: Trouble, answers: tuple[Answered, ...]) -> None:
 
 
 def _tell(step: Step, s: Survivor, what: str, text: str, **data: Any) -> None:
-    if s.hidden:
-        step.whisper("wasteland.complication", text, s.id, combatant=s.id, what=what, **data)
-    else:
-        step.emit("wasteland.complication", text, combatant=s.id, what=what, **data)
+    step.about(s.id, "wasteland.complication", text, combatant=s.id, what=what, **data)
 
 
 def _describe(step: Step, s: Survivor, record: Trouble) -> None:

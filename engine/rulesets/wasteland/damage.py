@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from engine import zones
-from engine.rulesets.wasteland import checks, derived, tables
+from engine.rulesets.wasteland import checks, derived, tables, telling
 from engine.rulesets.wasteland.model import Effect, Injury, Survivor, Weapon
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Scene, Session
@@ -21,6 +21,7 @@ from engine.talk import fact
 
 CRITICAL = 5
 CRITICAL_BIG = 7
+MAX_COVER = 20
 
 
 class Blow:
@@ -76,7 +77,8 @@ def breaking(blow: Blow) -> None:
     if scene is not None and cover is not None and cover.value:
         broken = min(amount, cover.value)
         _break_cover(step, scene, target, broken)
-        step.emit("wasteland.breaking", f"{cover.name} is shot to pieces: {broken} less.", target=target.id, cover=cover.id, amount=broken)
+        text = f"{cover.name} is shot to pieces: {broken} less."
+        step.about(target.id, "wasteland.breaking", text, target=target.id, cover=cover.id, amount=broken)
         if not switch(step, "breaking_carry"):
             return
         amount -= broken
@@ -117,7 +119,7 @@ def _stun(blow: Blow, effect: Effect) -> None:
     target = blow.step.combatants[blow.target]
     if not target.out:
         blow.step.change("combatants", blow.target, stunned=True)
-        blow.step.emit("wasteland.stunned", f"{target.name} is stunned.", target=blow.target)
+        blow.step.about(blow.target, "wasteland.stunned", f"{target.name} is stunned.", target=blow.target)
 
 
 EFFECTS: Mapping[str, Rule] = {
@@ -210,11 +212,8 @@ def hit(
     }
     full = {**data, "dr": resisted, "ignored": ignore, "suffered": suffered, "hp": now.hp, "max_hp": derived.max_hp(now)}
     text = f"{target.name} is hit in the {place}: {amount} damage, {suffered} got through; {now.hp} HP left."
-    if target.tier == "pc":
-        step.emit("wasteland.hit", text, **full)
-    else:
-        public = ("wasteland.hit", f"{target.name} is hit in the {place} for {amount}; {looks}.", data)
-        step.whisper("wasteland.hit", text, target_id, public=public, **full)
+    public = ("wasteland.hit", f"{target.name} is hit in the {place} for {amount}; {looks}.", data)
+    telling.tell(step, (target_id,), "wasteland.hit", text, public=None if telling.is_open(target) else public, **full)
     _after_wound(step, target, now)
     return suffered
 
@@ -227,7 +226,7 @@ def cover_dice(tree: Step | Session, target: Survivor, at: str, kind: str) -> in
     if switch(tree, "cover_scope") == "limited" and (kind not in ("physical", "energy") or not zones.is_covered(scene, target, at)):
         return 0
     cover = zones.cover_of(scene, target)
-    return 0 if cover is None else cover.value
+    return 0 if cover is None else min(max(cover.value, 0), MAX_COVER)
 
 
 def critical_at(s: Survivor) -> int:
@@ -271,6 +270,6 @@ def wound(step: Step, s: Survivor, at: str, kind: str, suffered: int, before_dr:
 
 def _after_wound(step: Step, before: Survivor, now: Survivor) -> None:
     for injury in now.injuries[len(before.injuries) :]:
-        step.emit("wasteland.injury", f"{now.name} is injured: {injury.at}.", target=now.id, at=injury.at, kind=injury.kind)
+        step.about(now.id, "wasteland.injury", f"{now.name} is injured: {injury.at}.", target=now.id, at=injury.at, kind=injury.kind)
     if now.out and not before.out:
-        step.emit("wasteland.down", f"{now.name} is {'dead' if now.dead else 'down'}.", target=now.id, dead=now.dead)
+        step.about(now.id, "wasteland.down", f"{now.name} is {'dead' if now.dead else 'down'}.", target=now.id, dead=now.dead)

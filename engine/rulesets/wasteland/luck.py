@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from engine import prompts, testlife, turns
-from engine.rejected import Rejected, unknown
+from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, derived
+from engine.rulesets.wasteland import checks, derived, telling
 from engine.rulesets.wasteland.commands import LuckDraw, LuckOffer, LuckRefresh, LuckReroll, LuckTiming, LuckTrinket
 from engine.rulesets.wasteland.model import Survivor, Throw, Wish
 from engine.rulesets.wasteland.switches import switch
@@ -95,7 +95,7 @@ def reroll_d20(step: Step, throw: Throw, positions: tuple[int, ...], *, hidden: 
     if hidden:
         step.whisper("wasteland.reroll", text, s.id, **data)
     else:
-        step.emit("wasteland.reroll", text, **data)
+        step.about(s.id, "wasteland.reroll", text, **data)
     return replace(throw, faces=tuple(faces), rerolled=tuple(sorted({*throw.rerolled, *positions})))
 
 
@@ -131,7 +131,8 @@ def reroll_damage(step: Step, s: Survivor, faces: tuple[int, ...], roll: int, re
     new = list(faces)
     for position, face in zip(positions, again.faces, strict=True):
         new[position] = face
-    step.emit(
+    step.about(
+        s.id,
         "wasteland.reroll",
         f"{s.name} re-rolls {len(positions)} damage dice: {', '.join(map(str, again.faces))}.",
         combatant=s.id,
@@ -180,8 +181,9 @@ def timing(step: Step, command: LuckTiming) -> None:
     if not s.luck:
         raise Rejected("cannot_pay", f"{s.name} has no Luck left.", combatant=s.id, pool="luck", cost=1, value=0)
     if command.after:
+        step.combatant(command.after)
         if command.after == s.id or command.after not in encounter.order:
-            raise unknown("combatant", command.after, [one for one in encounter.order if one != s.id])
+            raise Rejected("illegal_choice", "Name somebody else who fights here.", combatant=command.after)
         step.change("combatants", s.id, timing=command.after)
         text = f"{s.name} means to act right after {step.name(command.after)}."
         step.emit("wasteland.luck.order", text, to=_inner(step, s), combatant=s.id, after=command.after)
@@ -192,9 +194,9 @@ def timing(step: Step, command: LuckTiming) -> None:
         raise Rejected("busy", "An unfinished action waits for an answer first.", encounter=encounter.id)
     running = step.combatants.get(encounter.current)
     if running is not None and running.turn.begun:
-        raise Rejected("not_now", f"{running.name}'s turn has begun; wait for its end.", combatant=running.id)
+        raise Rejected("not_now", "A turn has begun; wait for its end.", encounter=encounter.id)
     pay(step, s, 1, "Lucky Timing")
-    step.emit("wasteland.luck.timing", f"{s.name} is quick: it is their turn now.", combatant=s.id, luck=s.luck - 1)
+    step.about(s.id, "wasteland.luck.timing", f"{s.name} is quick: it is their turn now.", combatant=s.id, luck=s.luck - 1)
     turns.give(step, encounter.id, s.id)
 
 
@@ -303,7 +305,9 @@ def refresh_command(step: Step, command: LuckRefresh) -> None:
         for s in list(step.combatants.values()):
             if s.trinket:
                 step.change("combatants", s.id, trinket=False)
-    step.emit("wasteland.luck.refreshed", "Luck is with you again.", reason=command.reason, combatants=list(command.combatants))
+    telling.tell(
+        step, command.combatants, "wasteland.luck.refreshed", "Luck is back.", reason=command.reason, combatants=list(command.combatants)
+    )
 
 
 def trinket(step: Step, command: LuckTrinket) -> None:
@@ -318,4 +322,4 @@ def trinket(step: Step, command: LuckTrinket) -> None:
     if s.luck >= derived.max_luck(s):
         raise Rejected("limit", f"{s.name} has all the Luck there is.", combatant=s.id)
     step.change("combatants", s.id, luck=s.luck + 1, trinket=True)
-    step.emit("wasteland.luck.trinket", f"{s.name} rests with an old keepsake: 1 Luck.", combatant=s.id, luck=s.luck + 1)
+    step.about(s.id, "wasteland.luck.trinket", f"{s.name} rests with an old keepsake: 1 Luck.", combatant=s.id, luck=s.luck + 1)

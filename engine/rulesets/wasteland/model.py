@@ -13,6 +13,7 @@ import msgspec
 from engine.session import Combatant, Part
 
 Small = Annotated[int, msgspec.Meta(ge=0, le=1000)]
+Few = Annotated[int, msgspec.Meta(ge=0, le=30)]
 Delta = Annotated[int, msgspec.Meta(ge=-20, le=20)]
 Rank = Annotated[int, msgspec.Meta(ge=0, le=12)]
 
@@ -130,12 +131,12 @@ class Weapon(Part, frozen=True, kw_only=True):
     id: str
     name: str
     kind: WeaponKind
-    dice: Small = 2
+    dice: Few = 2
     type: DamageType = "physical"
     effects: tuple[Effect, ...] = ()
     qualities: tuple[Quality, ...] = ()
     range: Band = "close"
-    fire_rate: Small = 0
+    fire_rate: Few = 0
     ammo: str = ""
     per_shot: Small = 1
     count: Small = 1
@@ -323,12 +324,16 @@ class Question(Part, frozen=True, kw_only=True):
 
 
 class Result(Part, frozen=True, kw_only=True):
-    """What a test came to. `opposition` is the opposing side's pool while the active side still has to roll."""
+    """What a test came to. `throws` and `opposition` are the pools of the two sides, `against` what the opposing side scored.
+
+    It is shown to the table, so target numbers of those whose sheets are not open are left out of it (0).
+    """
 
     throws: tuple[Throw, ...] = ()
     opposition: tuple[Throw, ...] = ()
     difficulty: int = 0
     successes: int = 0
+    against: int = 0
     complications: int = 0
     passed: bool = False
     ap: int = 0

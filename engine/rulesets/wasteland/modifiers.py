@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine import turns
-from engine.rulesets.wasteland import checks, turnflow
+from engine.rulesets.wasteland import checks, telling, turnflow
 from engine.rulesets.wasteland.model import Hindrance, Survivor
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session
@@ -28,7 +27,7 @@ def personal(tree: Step | Session, s: Survivor, skill: str) -> Reasons:
 def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
     """+2 to any test that is not a melee attack within an enemy's reach ("Distance and Ranges"; switch `reach_penalty`)."""
     amount = int(switch(tree, "reach_penalty"))
-    return (("reach", amount),) if amount and turns.is_engaged(tree, s) else ()
+    return (("reach", amount),) if amount and telling.engaged(tree, s) else ()
 
 
 def second_major(tree: Step | Session, s: Survivor) -> Reasons:

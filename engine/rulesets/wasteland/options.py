@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from engine import testlife, turns
+from engine import testlife, turns, zones
 from engine.options import Cost, Option, Param, Value
 from engine.rulesets import Ruleset
 from engine.rulesets.wasteland import attack, derived, modifiers, pools, tables, testflow, turnflow
@@ -90,7 +90,8 @@ def turn_options(session: Session, encounter: Encounter, by: Survivor, lost: fro
     minor, major = turnflow.price(by.turn, "minors"), turnflow.price(by.turn, "majors")
     found: list[Option] = []
     if major is not None and major <= purse:
-        found += _attacks(session, scene, by, lost, major)
+        if not zones.in_hidden_place(session, by):
+            found += _attacks(session, scene, by, lost, major)
         deck = (DECK,) if by.luck and by.beast is None else ()
         dice = pools.affordable_dice(session, by, modifiers.free_dice(by, "survival"), _capped(session), less=major)
         found.append(_option("wasteland.rally", "Rally: roll for AP", by, "rally", (_dice(dice), *deck), _ap(by, major)))
@@ -119,7 +120,7 @@ def _attacks(session: Session, scene: Scene, by: Survivor, lost: frozenset[str],
     foes = [
         one
         for one in session.combatants.values()
-        if one.scene == by.scene and one.side != by.side and not one.out and one.id not in lost and one.id != by.id
+        if one.scene == by.scene and one.side != by.side and not one.out and one.id not in lost and not zones.concealed(session, one)
     ]
     found: list[Option] = []
     for weapon in by.weapons:

@@ -65,11 +65,12 @@ def gain_gm(step: Step, amount: int) -> None:
 def trim(step: Step) -> None:
     """The turn or test is over: what the group could not save is lost. While another turn runs, the excess waits for its end."""
     pool = step.pools.get(GROUP)
-    if pool is None or pool.cap is None or pool.value <= pool.cap:
+    cap = None if pool is None or pool.cap is None else max(pool.cap, 0)
+    if pool is None or cap is None or pool.value <= cap:
         return
-    lost = pool.value - pool.cap
-    _set(step, GROUP, pool.cap)
-    step.emit("wasteland.ap.lost", f"{lost} Action Points beyond {pool.cap} are lost.", lost=lost, value=pool.cap)
+    lost = pool.value - cap
+    _set(step, GROUP, cap)
+    step.emit("wasteland.ap.lost", f"{lost} Action Points beyond {cap} are lost.", lost=lost, value=cap)
 
 
 def pay(step: Step, s: Survivor, amount: int, what: str, *, gm_ap: bool = False, sealed: bool = False) -> None:
@@ -95,7 +96,8 @@ def pay(step: Step, s: Survivor, amount: int, what: str, *, gm_ap: bool = False,
         _set(step, pool, value(step, pool) - taken)
     if short:
         gain_gm(step, short)
-    step.emit("wasteland.ap.paid", f"{s.name}: {amount} Action Points for {what}.", combatant=s.id, pool=pool, amount=taken, to_gm=short)
+    text = f"{s.name}: {amount} Action Points for {what}."
+    step.about(s.id, "wasteland.ap.paid", text, combatant=s.id, pool=pool, amount=taken, to_gm=short)
 
 
 def buy_dice(step: Step, s: Survivor, dice: int, free: int, *, gm_ap: bool, sealed: bool, cap_includes_perks: bool) -> int:

@@ -68,6 +68,7 @@ class Wasteland(BaseRuleset):
     pending = m.PendingRecord
     records: ClassVar[Mapping[tuple[str, str], Any]] = {("tests", "frame"): m.Frame | None, ("tests", "result"): m.Result | None}
     own_commands = c.COMMANDS
+    samples: ClassVar[Mapping[str, str]] = {"scrapyard": "Six wayfarers against the pickers of a scrapyard."}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = tables.SWITCHES
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"standard": {}, "zh": tables.ZH}
 

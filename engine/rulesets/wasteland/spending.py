@@ -70,6 +70,9 @@ def spend_command(step: Step, command: SpendTest) -> None:
     test = testlife.find(step, command.test, "rolled")
     if not step.controls(test.by):
         raise Rejected("not_yours", "Who attempted the test spends on it.", test=test.id)
+    if command.what == "done" and not test.pending:
+        finish(step, test.id)  # a question about it was voided, so nothing else would end it
+        return
     if not test.pending or not isinstance(test.pending[-1], Spending):
         raise Rejected("not_now", "Nothing can be spent on that test now.", test=test.id)
     if command.question and command.what != "information":

@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine import testlife, turns
+from engine import testlife, turns, zones
 from engine.dice import RolledFact
 from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, spending, turnflow
+from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, spending, telling, turnflow
 from engine.rulesets.wasteland.commands import Defend, FrameTest, Framing, JoinTest, LeadTest, Rally, RequestTest, RollTest
 from engine.rulesets.wasteland.model import Casting, Frame, HelpAsked, Pair, Result, Survivor, Throw, Trouble
 from engine.rulesets.wasteland.switches import switch
@@ -29,14 +29,13 @@ def frame_of(step: Step, by: str, command: Framing) -> Frame:
     """The frame a GM's command describes. Raises Rejected when it does not hold together."""
     pair = Pair(attribute=command.attribute, skill=command.skill)
     opposed = bool(command.opponent)
-    if opposed:
-        step.combatant(command.opponent)
-        if command.opponent == by or command.opponent in command.group:
-            raise Rejected("illegal_choice", "Nobody opposes their own side's test.", combatant=command.opponent)
+    for one in (command.opponent, *command.group):
+        if one and zones.concealed(step, step.combatant(one)):
+            raise Rejected("not_now", f"Bring {step.name(one)} into sight first; the test would give them away.", combatant=one)
+    if opposed and (command.opponent == by or command.opponent in command.group):
+        raise Rejected("illegal_choice", "Nobody opposes their own side's test.", combatant=command.opponent)
     if by in command.group:
         raise Rejected("illegal_choice", "The leader leads; name the others in `group`.", combatant=by)
-    for one in command.group:
-        step.combatant(one)
     difficulty = command.difficulty if command.difficulty is not None else 0 if opposed else 1
     if not opposed and difficulty < 0:
         raise Rejected("illegal_choice", "A difficulty is 0 or more.", field="difficulty")
@@ -87,7 +86,7 @@ def join(step: Step, command: JoinTest) -> None:
     helper = step.combatant(command.combatant)
     if not step.controls(helper.id):
         raise Rejected("not_yours", f"{helper.name} is not yours to command.", combatant=helper.id)
-    if helper.out or helper.id == record.opponent:
+    if helper.out or helper.id == record.opponent or (zones.concealed(step, helper) and not test.hidden):
         raise Rejected("not_now", f"{helper.name} cannot help with this.", combatant=helper.id)
     if record.help == "any" or step.is_gm or helper.id in record.group:
         _joined(step, test, helper, pair)
@@ -171,6 +170,8 @@ def roll(step: Step, command: RollTest) -> None:
         raise Rejected("not_yours", f"{s.name} is not yours to command.", combatant=who)
     if test.pending:
         raise Rejected("busy", "That test waits for an answer first.", test=test.id)
+    if s.out:
+        raise Rejected("not_now", f"{s.name} is out of the fight.", combatant=who)
     result: Result = test.result or Result()
     at_once = switch(step, "opposed") == "simultaneous"
     if side == "against":
@@ -226,7 +227,7 @@ def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: RollTest
         thrown += _helpers(step, test)
         modifiers.spend_once(step, step.combatants[s.id], pair.skill)
     throws = tuple(one for one, _ in thrown)
-    shown = "; ".join(f"{step.name(one.by)} {', '.join(map(str, one.faces))} (target {one.tn})" for one in throws)
+    shown = "; ".join(_shown(step, one) for one in throws)
     against = f" at difficulty {difficulty}" if side == "lead" and not simultaneous else ""
     testlife.said(
         step,
@@ -236,10 +237,29 @@ def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: RollTest
         side=side,
         difficulty=difficulty,
         reasons=[list(one) for one in reasons],
-        pools=[{"by": one.by, "tn": one.tn, "crit": one.crit, "faces": list(one.faces)} for one in throws],
+        pools=[_told(step, one) for one in throws],
         rolls=[fact(one) for _, one in thrown],
     )
     cast(step, test.id, throws, side)
+
+
+def _shown(step: Step, throw: Throw) -> str:
+    target = f" (target {throw.tn})" if telling.is_open(step.combatants[throw.by]) else ""
+    return f"{step.name(throw.by)} {', '.join(map(str, throw.faces))}{target}"
+
+
+def _told(step: Step, throw: Throw) -> dict[str, Any]:
+    told: dict[str, Any] = {"by": throw.by, "faces": list(throw.faces)}
+    if telling.is_open(step.combatants[throw.by]):
+        told.update(tn=throw.tn, crit=throw.crit)
+    return told
+
+
+def _kept(step: Step, throws: tuple[Throw, ...]) -> tuple[Throw, ...]:
+    """Pools as the result keeps them: without the target numbers of strangers."""
+    return tuple(
+        one if one.by in step.combatants and telling.is_open(step.combatants[one.by]) else replace(one, tn=0, crit=0) for one in throws
+    )
 
 
 def may_roll_at_zero(step: Step, allowed: bool) -> None:
@@ -254,7 +274,7 @@ def difficulty_of(step: Step | Session, test: Test, s: Survivor) -> tuple[int, m
     reasons: list[tuple[str, int]] = [("difficulty", record.difficulty)]
     result: Result | None = test.result
     if result is not None and result.opposition and switch(step, "opposed") == "sequential":
-        reasons.insert(0, ("opposition", _scored(result.opposition)))
+        reasons.insert(0, ("opposition", result.against))
     reasons += modifiers.personal(step, s, record.pair.skill)
     if turns.encounter_of(step, s) is not None and (record.action != "free" or record.then):
         reasons += modifiers.in_reach(step, s)
@@ -351,16 +371,16 @@ def conclude(step: Step, test: Test, throws: tuple[Throw, ...], side: Any) -> No
     result: Result = test.result or Result()
     simultaneous = bool(record.opponent) and switch(step, "opposed") == "simultaneous"
     if side == "against":
-        result = replace(result, opposition=throws)
-        test = step.change("tests", test.id, result=result)
         scored = _scored(throws)
+        result = replace(result, opposition=_kept(step, throws), against=scored)
+        test = step.change("tests", test.id, result=result)
         text = f"{step.name(record.opponent)} scores {scored}."
         testlife.said(step, test, "test.opposed", text, opponent=record.opponent, successes=scored)
         if simultaneous and result.throws:
             _compare(step, test, result)
         return
     if simultaneous:
-        result = replace(result, throws=throws)
+        result = replace(result, throws=_kept(step, throws), successes=_total(step, throws))
         test = step.change("tests", test.id, result=result)
         if result.opposition:
             _compare(step, test, result)
@@ -368,7 +388,7 @@ def conclude(step: Step, test: Test, throws: tuple[Throw, ...], side: Any) -> No
     total = _total(step, throws)
     passed = total >= result.difficulty
     ap = checks.surplus(total, result.difficulty) if passed else 0
-    judged(step, test, replace(result, throws=throws, successes=total, passed=passed, ap=ap), result.difficulty - total)
+    judged(step, test, replace(result, throws=_kept(step, throws), successes=total, passed=passed, ap=ap), result.difficulty - total)
 
 
 def _total(step: Step, throws: tuple[Throw, ...]) -> int:
@@ -378,7 +398,7 @@ def _total(step: Step, throws: tuple[Throw, ...]) -> int:
 
 def _compare(step: Step, test: Test, result: Result) -> None:
     """Both sides have rolled at once: more successes win (summary_2d20_zh, 1.2); switch `opposed_tie` says what a tie does."""
-    mine, theirs = _total(step, result.throws), _scored(result.opposition) + result.difficulty
+    mine, theirs = result.successes, result.against + result.difficulty
     tie = switch(step, "opposed_tie")
     if mine == theirs and tie == "reroll":
         testlife.said(step, test, "test.tied", f"{mine} against {theirs}: both roll again.", successes=mine)
@@ -437,7 +457,8 @@ def _defended(step: Step, s: Survivor, record: Frame) -> None:
         pools.pay(step, s, record.ap, "a better guard")
         guard = 2
     step.change("combatants", s.id, guard=guard)
-    step.emit("wasteland.defend", f"{s.name} is harder to hit until their next turn: Defense +{guard}.", combatant=s.id, guard=guard)
+    text = f"{s.name} is harder to hit until their next turn: Defense +{guard}."
+    step.about(s.id, "wasteland.defend", text, combatant=s.id, guard=guard)
 
 
 def trouble_over(step: Step, record: Trouble, answers: tuple[Answered, ...]) -> None:

@@ -13,7 +13,7 @@ from engine import turns, zones
 from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import pools
+from engine.rulesets.wasteland import pools, telling
 from engine.rulesets.wasteland.commands import Aim, Move, Sprint
 from engine.rulesets.wasteland.model import Survivor, Ties, Turn
 from engine.rulesets.wasteland.switches import switch
@@ -51,8 +51,11 @@ def start(step: Step, command: GmEncounter) -> None:
     for combatant_id in chosen:
         scores.setdefault(step.rules.initiative(step, step.combatants[combatant_id]), []).append(combatant_id)
     rest: Groups = tuple((score, tuple(scores[score])) for score in sorted(scores, reverse=True))
-    encounter = step.add("encounters", Encounter(id=step.ident("e"), scene=scene.id, round=1))
-    step.emit("encounter.started", f"A fight begins in {scene.name}.", encounter=encounter.id, scene=scene.id)
+    # Everybody stands in the order from the start, so that nobody acts as if there were no fight while the GM breaks ties.
+    everybody = tuple((one, score) for score, group in rest for one in group)
+    order = tuple(one for one, _ in everybody)
+    encounter = step.add("encounters", Encounter(id=step.ident("e"), scene=scene.id, round=1, order=order, initiative=everybody))
+    step.in_scene(scene.id, "encounter.started", f"A fight begins in {scene.name}.", encounter=encounter.id, scene=scene.id)
     _rank(step, encounter.id, (), rest, first)
 
 
@@ -87,19 +90,24 @@ def tie_broken(step: Step, encounter_id: str, record: Ties, answers: tuple[Answe
     chosen = answers[0].choice if answers else group[0]
     left = tuple(one for one in group if one != chosen)
     if chosen in step.combatants:
-        step.emit("wasteland.tie", f"{step.name(chosen)} goes first at {score}.", encounter=encounter_id, combatant=chosen)
+        step.about(chosen, "wasteland.tie", f"{step.name(chosen)} goes first at {score}.", encounter=encounter_id, combatant=chosen)
         record = replace(record, ranked=(*record.ranked, (chosen, score)))
     _rank(step, encounter_id, record.ranked, ((score, left), *record.rest[1:]), record.first)
 
 
 def _begin(step: Step, encounter_id: str, ranked: tuple[tuple[str, int], ...], first: str) -> None:
+    encounter = step.encounters[encounter_id]
+    scores = dict(ranked)
+    # Who left meanwhile is out of the order, who joined has a place there already.
+    joined = tuple(one for one in encounter.initiative if one[0] not in scores)
+    ranked = tuple(sorted((*(one for one in ranked if one[0] in encounter.order), *joined), key=lambda one: -one[1]))
     order = tuple(one for one, _ in ranked)
     opening = first in order
     # In the opening turn everybody else counts as having acted: nobody can act or be interrupted before round 1.
     acted = tuple(one for one in order if one != first) if opening else ()
     step.change("encounters", encounter_id, order=order, initiative=ranked, acted=acted, round=0 if opening else 1)
     if opening:
-        step.emit("wasteland.opening", f"{step.name(first)} opens the fight.", encounter=encounter_id, combatant=first)
+        step.about(first, "wasteland.opening", f"{step.name(first)} opens the fight.", encounter=encounter_id, combatant=first)
         turns.give(step, encounter_id, first)
     else:
         turns.advance(step, encounter_id)
@@ -128,7 +136,7 @@ def turn_ended(step: Step, s: Survivor) -> None:
         step.change("combatants", one, timing="")
         if other.luck:
             step.change("combatants", one, luck=other.luck - 1)
-            step.emit("wasteland.luck.timing", f"{other.name} is quick: it is their turn now.", combatant=one, luck=other.luck - 1)
+            step.about(one, "wasteland.luck.timing", f"{other.name} is quick: it is their turn now.", combatant=one, luck=other.luck - 1)
             early.append(one)
     if early:
         rest = tuple(one for one in encounter.order if one not in early)
@@ -184,7 +192,7 @@ def aim(step: Step, command: Aim) -> None:
         raise Rejected("not_now", "Aiming helps the first attack of a turn, once.", combatant=s.id)
     pools.refuse_gm_ap(switch(step, "gm_ap_scope"), command.gm_ap, 0)
     use(step, s, "minors", gm_ap=command.gm_ap, aimed=True)
-    step.emit("wasteland.aim", f"{s.name} takes aim.", combatant=s.id)
+    step.about(s.id, "wasteland.aim", f"{s.name} takes aim.", combatant=s.id)
 
 
 # --- moving ----------------------------------------------------------------------------------------------------------------
@@ -203,7 +211,7 @@ def move(step: Step, command: Move) -> None:
             _moving(step, s)
             use(step, s, "minors", gm_ap=command.gm_ap, moved=True)
         step.change("combatants", s.id, prone=False)
-        step.emit("wasteland.stand", f"{s.name} stands up.", combatant=s.id)
+        step.about(s.id, "wasteland.stand", f"{s.name} stands up.", combatant=s.id)
         return
     if not command.zone and not command.near and not command.cover:
         raise Rejected("illegal_choice", "Say where to: a zone, somebody to move up to, or a cover.")
@@ -242,10 +250,7 @@ def _go(step: Step, s: Survivor, encounter: Encounter | None, zone_id: str, comm
     beside = ", ".join(step.name(one) for one in command.near)
     text = f"{s.name} {'moves' if kind == 'minors' else 'sprints'} to {zone.name}{f', up to {beside}' if beside else ''}."
     data: dict[str, Any] = {"combatant": s.id, "zone": zone_id, "near": list(command.near), "cover": command.cover}
-    if s.hidden or zone.hidden:
-        step.whisper("wasteland.move", text, s.id, **data)
-    else:
-        step.emit("wasteland.move", text, **data)
+    telling.tell(step, (s.id, *command.near), "wasteland.move", text, **data)
 
 
 def ways(scene: Scene, start_zone: str, most: int, secret: bool) -> dict[str, int]:
