@@ -60,10 +60,22 @@ def show(results: dict[str, Any]) -> None:
     console = Console(width=120)
     if "engine" in results:
         table = Table(title="Engine (µs, median and 95th percentile)", title_justify="left")
-        for column in ("ruleset", "apply", "options", "frames for all seats", "encode entry", "evolve", "hydrate 1,000 (ms)", "bytes per entry"):
+        for column in (
+            "ruleset",
+            "apply",
+            "options",
+            "frames for all seats",
+            "encode entry",
+            "evolve",
+            "hydrate 1,000 (ms)",
+            "bytes per entry",
+        ):
             table.add_column(column, justify="right" if column != "ruleset" else "left")
         for row in results["engine"]:
-            cells = [f"{row[name]['p50']} / {row[name]['p95']}" for name in ("apply_us", "options_us", "frames_all_seats_us", "encode_entry_us", "evolve_us")]
+            cells = [
+                f"{row[name]['p50']} / {row[name]['p95']}"
+                for name in ("apply_us", "options_us", "frames_all_seats_us", "encode_entry_us", "evolve_us")
+            ]
             table.add_row(row["ruleset"], *cells, str(row["hydrate_ms_per_1000_entries"]), str(row["bytes_per_entry"]))
         console.print(table)
     if "live" in results:

@@ -110,7 +110,9 @@ def run(ruleset: str = "duel", sample: str = "yard") -> dict[str, Any]:
         "frames_all_seats_us": timed(frames, applied),
         "encode_entry_us": timed(lambda one: engine.encode_entry(one[2]), applied),
         "decode_entry_us": timed(engine.decode_entry, entries),
-        "evolve_us": timed(lambda pair: engine.evolve(rules, pair[0], pair[1]), list(zip([one[0] for one in applied], decoded[1:], strict=True))),
+        "evolve_us": timed(
+            lambda pair: engine.evolve(rules, pair[0], pair[1]), list(zip([one[0] for one in applied], decoded[1:], strict=True))
+        ),
         "hydrate_ms_per_1000_entries": round(hydrate / len(entries) * 1000, 2),
         "bytes_per_entry": round(sum(map(len, entries)) / len(entries)),
         "snapshot_bytes": len(snapshot),

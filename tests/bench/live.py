@@ -94,7 +94,11 @@ class Process:
 
     def __init__(self, arguments: list[str], cores: set[int], env: dict[str, str] | None = None) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, *arguments], stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}, preexec_fn=lambda: os.sched_setaffinity(0, cores)
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {})},
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
 
     def line(self) -> str:
@@ -193,7 +197,9 @@ async def seat_socket(port: int, session: str, token: str, driver: Driver) -> Fa
     socket.send(encode({"t": "join", "session": session}))
     await until("joined")
     for n, kind in enumerate(("parry", "reroll"), 1):
-        socket.send(encode({"t": "do", "id": f"prefs.{n}", "session": session, "command": {"type": "seat.prefs", "kind": kind, "value": "never"}}))
+        socket.send(
+            encode({"t": "do", "id": f"prefs.{n}", "session": session, "command": {"type": "seat.prefs", "kind": kind, "value": "never"}})
+        )
         await until("ack")
 
     def playing(_: FastSocket, payload: bytes) -> None:
@@ -243,5 +249,13 @@ async def run(sizes: tuple[int, ...], seconds: float, store: str) -> list[dict[s
     for sessions in sizes:
         ours, size = await dustup(sessions, seconds, store, server_cores)
         theirs = await echo(sessions, seconds, size, server_cores)
-        rows.append({"sessions": sessions, "frame_bytes": size, "dustup": ours, "echo": theirs, "ratio": round(ours["actions_per_s"] / theirs["actions_per_s"], 2)})
+        rows.append(
+            {
+                "sessions": sessions,
+                "frame_bytes": size,
+                "dustup": ours,
+                "echo": theirs,
+                "ratio": round(ours["actions_per_s"] / theirs["actions_per_s"], 2),
+            }
+        )
     return rows

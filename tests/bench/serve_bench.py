@@ -1,6 +1,6 @@
 """A Dustup server for the benchmarks: no limits, N duels made, and their seats' tokens printed.
 
-    python -m tests.bench.serve_bench STORE FOLDER SESSIONS
+python -m tests.bench.serve_bench STORE FOLDER SESSIONS
 """
 
 from __future__ import annotations
