@@ -47,7 +47,7 @@ class _Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Expect(_Form, frozen=True, kw_only=True):
     """What a command, or the whole scenario, should come to.
 
-    `rejected`: the code it is refused with, several codes any of which will do, or true for any refusal. `events`: maps that the
+    `rejected`: the code it is refused with, several codes any of which will do, or true for any refusal but a failure of the rules. `events`: maps that the
     entry's events match in this order, others may stand between; each lists the fields that matter. `without`: types of events that
     must not be there. `facts`: values by their path into the session afterwards (engine.scenario_expect).
     """
@@ -296,7 +296,7 @@ class _Runner:
         expect = line.expect or Expect()
         wanted = (expect.rejected,) if isinstance(expect.rejected, str) else expect.rejected
         if refusal is not None:
-            if wanted is True or (isinstance(wanted, tuple) and refusal.code in wanted):
+            if (wanted is True and refusal.code != "internal") or (isinstance(wanted, tuple) and refusal.code in wanted):
                 return self.facts(expect, where, after)
             expected = f"a refusal with the code {' or '.join(wanted)}" if isinstance(wanted, tuple) else "the command is accepted"
             told = explain(refusal)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import pkgutil
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,15 +43,17 @@ def quiet_logs(level: str = "error") -> None:
 
 
 def know_rulesets() -> None:
-    """Make the rulesets of a plain checkout known, where nothing is installed and so nothing has entry points."""
+    """In a checkout that is not installed, and so has no entry points, make known the rulesets that an installation would have."""
     if engine.names():
         return
-    from engine import rulesets
-
-    for module in pkgutil.iter_modules(rulesets.__path__):
-        rules = getattr(importlib.import_module(f"engine.rulesets.{module.name}"), "RULES", None)
-        if rules is not None:
-            engine.register(rules)
+    try:
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+        points = project["project"]["entry-points"]["dustup.rulesets"]
+    except (OSError, KeyError, tomllib.TOMLDecodeError):
+        return
+    for place in points.values():
+        module, _, name = place.partition(":")
+        engine.register(getattr(importlib.import_module(module), name))
 
 
 def running_socket(data_dir: Path) -> Path | None:

@@ -10,6 +10,7 @@ import pytest
 
 import engine
 from engine import scenario as sc
+from engine.session import KINDS
 from server.commands import plain_yaml
 
 REQUIRED = Path(__file__).parent / "required.yaml"
@@ -55,11 +56,26 @@ def follow(rules: engine.Ruleset, scenario: sc.Scenario, records: list[sc.Record
     for record in records:
         if record.entry is not None:
             session = engine.evolve(rules, session, engine.decode_entry(engine.encode_entry(record.entry)), epoch=sc.EPOCH)
-        assert session == record.after, f"{title}\nthe log does not lead to the session after command {record.n}"
+        if session is not None and session != record.after:
+            pytest.fail(f"{title}\nafter command {record.n} the log leads elsewhere: {unlike(session, record.after)}", pytrace=False)
     for record, again in zip(records, sc.run(rules, scenario, reload=True), strict=True):
-        assert again.entry == record.entry, (
-            f"{title}\nafter a restart command {record.n} comes out otherwise: {again.refusal or again.entry}"
-        )
+        if again.entry != record.entry:
+            found = sc.explain(again.refusal) if again.refusal is not None else again.entry
+            pytest.fail(f"{title}\nafter a restart command {record.n} comes out otherwise: {found}", pytrace=False)
+
+
+def unlike(found: engine.Session, expected: engine.Session) -> str:
+    """The first field in which two sessions differ."""
+    for kind in ("table", "header", *KINDS):
+        ours, theirs = getattr(found, kind), getattr(expected, kind)
+        if kind in ("table", "header"):
+            ours, theirs = {kind: ours}, {kind: theirs}
+        for entity in {**ours, **theirs}:
+            for name in type(theirs.get(entity, ours.get(entity))).__struct_fields__:
+                one, other = (getattr(many.get(entity), name, "nothing") for many in (ours, theirs))
+                if one != other:
+                    return f"{kind}.{entity}.{name} is {one!r}, not {other!r}"
+    return "in what they carry beside their entities"
 
 
 def test_required_ids_are_covered_or_listed_with_a_reason(own_ids: set[str]) -> None:

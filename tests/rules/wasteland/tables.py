@@ -19,7 +19,8 @@ QUIET = ("luck", "damage_luck", "damage_ap", "aim", "spend")
 def scrapyard(variant: str = "", *, fight: bool = True, **options: str | int | bool) -> Table:
     """The sample table."""
     return Table(
-        "wasteland", Setup(ruleset="wasteland", sample="scrapyard", variant=variant, options=options, encounter="scrapyard" if fight else "")
+        "wasteland",
+        Setup(ruleset="wasteland", sample="scrapyard", variant=variant, options=options, encounter="scrapyard" if fight else ""),
     )
 
 

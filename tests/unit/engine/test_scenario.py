@@ -11,6 +11,7 @@ import pytest
 import engine
 from engine import scenario as sc
 from engine.rulesets.duel import RULES
+from engine.rulesets.duel.rules import Duel
 from engine.scenario_expect import ReferenceProblem, fits
 
 SETUP: dict[str, Any] = {"ruleset": "duel", "sample": "yard", "encounter": "mill"}
@@ -219,6 +220,17 @@ def test_what_does_not_come_out_as_expected_is_told(line: Any, where: str) -> No
     """Also a plain refusal, as soon as the scenario expects anything at all."""
     records = play(scenario(line, expect={"facts": {"encounters": {"$size": 1}}}))
     assert [one.where for one in records[1].differs] == [where]
+
+
+def test_rules_that_fail_are_no_expected_refusal_and_name_their_error() -> None:
+    class Broken(Duel):
+        def apply(self, step: Any, command: Any) -> None:
+            raise ZeroDivisionError("one too few")
+
+    found = sc.parse(scenario({"by": "ann", "command": {"type": "brace"}, "expect": {"rejected": True}}))
+    record = list(sc.run(Broken(), found))[1]
+    assert record.plain()["error"]["cause"] == "ZeroDivisionError: one too few"
+    assert "one too few" in record.differs[0].found
 
 
 def test_what_comes_out_as_expected_is_silent() -> None:
