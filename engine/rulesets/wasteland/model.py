@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from engine.session import Combatant, Part
+from engine.session import Combatant, Helper, Part
 
 Small = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 Few = Annotated[int, msgspec.Meta(ge=0, le=30)]
@@ -275,6 +275,12 @@ class Pair(Part, frozen=True, kw_only=True):
 
     attribute: Attribute
     skill: Skill
+
+
+class Helping(Helper, frozen=True, kw_only=True):
+    """Somebody who helps, and the pair they roll with."""
+
+    how: Pair
 
 
 class Frame(Part, frozen=True, kw_only=True):

@@ -66,7 +66,11 @@ class Wasteland(BaseRuleset):
     summary = "2d20 skill tests, Action Points and Luck, and fights with hit locations and combat dice."
     combatant_type = m.Survivor
     pending = m.PendingRecord
-    records: ClassVar[Mapping[tuple[str, str], Any]] = {("tests", "frame"): m.Frame | None, ("tests", "result"): m.Result | None}
+    records: ClassVar[Mapping[tuple[str, str], Any]] = {
+        ("tests", "frame"): m.Frame | None,
+        ("tests", "result"): m.Result | None,
+        ("tests", "helpers"): tuple[m.Helping, ...],
+    }
     own_commands = c.COMMANDS
     samples: ClassVar[Mapping[str, str]] = {"scrapyard": "Six wayfarers against the pickers of a scrapyard."}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = tables.SWITCHES

@@ -16,9 +16,9 @@ from engine.rejected import Rejected
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, spending, telling, turnflow
 from engine.rulesets.wasteland.commands import Defend, FrameTest, Framing, JoinTest, LeadTest, Rally, RequestTest, RollTest
-from engine.rulesets.wasteland.model import Casting, Frame, HelpAsked, Pair, Result, Survivor, Throw, Trouble
+from engine.rulesets.wasteland.model import Casting, Frame, HelpAsked, Helping, Pair, Result, Survivor, Throw, Trouble
 from engine.rulesets.wasteland.switches import switch
-from engine.session import Helper, Session, Test
+from engine.session import Session, Test
 from engine.step import Step
 from engine.talk import fact
 
@@ -121,7 +121,7 @@ def _unbegun(test: Test) -> None:
 def _joined(step: Step, test: Test, helper: Survivor, pair: Pair) -> None:
     if helper.id in testlife.participants(test):
         raise Rejected("not_now", f"{helper.name} takes part in that test already.", combatant=helper.id)
-    joined: Test = step.change("tests", test.id, helpers=(*test.helpers, Helper(combatant=helper.id, how=pair)))
+    joined: Test = step.change("tests", test.id, helpers=(*test.helpers, Helping(combatant=helper.id, how=pair)))
     text = f"{helper.name} helps with {pair.attribute} + {pair.skill.replace('_', ' ')}."
     testlife.said(step, joined, "test.joined", text, helper=helper.id)
 
