@@ -47,9 +47,9 @@ class _Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Expect(_Form, frozen=True, kw_only=True):
     """What a command, or the whole scenario, should come to.
 
-    `rejected`: the code it is refused with, several codes any of which will do, or true for any refusal but a failure of the rules. `events`: maps that the
-    entry's events match in this order, others may stand between; each lists the fields that matter. `without`: types of events that
-    must not be there. `facts`: values by their path into the session afterwards (engine.scenario_expect).
+    `rejected`: the code it is refused with, several codes any of which will do, or true for any refusal but a failure of the rules.
+    `events`: maps that the entry's events match in this order, others may stand between; each lists the fields that matter. `without`:
+    types of events that must not be there. `facts`: values by their path into the session afterwards (engine.scenario_expect).
     """
 
     rejected: str | tuple[str, ...] | bool = False

@@ -1,8 +1,8 @@
 """What a scenario says about ids it cannot know, and how what it expects is compared with what came out.
 
 References, in commands and in paths: "$prompt" (the open question to the seat that acts; of several of one kind the oldest),
-"$prompt:KIND", "$prompt/SEAT", "$prompt:KIND/SEAT"; "$test" (the newest), "$test:LABEL"; "$encounter" (the only one), "$encounter:SCENE"; "$again" (whatever the
-reference before stood for, also when it is gone by now).
+"$prompt:KIND", "$prompt/SEAT", "$prompt:KIND/SEAT"; "$test" (the newest), "$test:LABEL"; "$encounter" (the only one),
+"$encounter:SCENE"; "$again" (whatever the reference before stood for, also when it is gone by now).
 
 Paths lead into the session by field names, ids and positions: "combatants.c1.hp", "pools.group.value", "encounters.$encounter.round".
 Where a list holds things with an id, or pairs, the id or the pair's first part picks one.

@@ -5,11 +5,10 @@ Standard output gets JSON lines: one per entry or refusal, one per difference fr
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -17,6 +16,10 @@ import msgspec
 import engine
 from engine import scenario as sc
 from server.commands import plain_yaml
+from server.commands._common import know_rulesets
+
+if TYPE_CHECKING:
+    from server.exports import Export
 
 MAX_BYTES = 16 * 1024 * 1024
 OK, DIFFERS, BAD_INPUT = 0, 1, 2
@@ -47,38 +50,20 @@ error says what is wrong and where.
 """
 
 
-class Export(Protocol):
-    """What `server.exports.load_export(path)` gives: a log, its lineage, the opened seeds it brings, and what people said by id."""
-
-    @property
-    def epoch(self) -> str: ...
-    @property
-    def entries(self) -> Sequence[engine.Entry]: ...
-    @property
-    def reveals(self) -> Sequence[engine.Reveal]: ...
-    @property
-    def texts(self) -> Mapping[str, str]: ...
-
-
 class BadInput(Exception):
     """Something that cannot be run; the text says what and where."""
 
 
-def load_export(path: Path) -> Export:
+def read_export(path: Path) -> Export:
     """Read an export file. Raises BadInput for a file that is none."""
+    from server.exports import load_export  # loads the stores as well, which a scenario does not need
+
     try:
-        module = importlib.import_module("server.exports")
-    except ModuleNotFoundError as problem:
-        if problem.name != "server.exports":
-            raise
-        raise BadInput("This version of dustup cannot read exports.") from None
-    try:
-        found: Export = module.load_export(path)
+        return load_export(path)
     except OSError as problem:
         raise BadInput(f"{path}: {problem.strerror or problem}.") from None
-    except (ValueError, engine.LogError) as problem:
+    except ValueError as problem:
         raise BadInput(f"{path}: {problem}") from None
-    return found
 
 
 def read_text(source: str) -> str:
@@ -171,7 +156,7 @@ def simulate_scenario(source: str, viewer: str) -> int:
 
 def simulate_export(path: Path, viewer: str) -> int:
     """Run an export's commands again and print what it holds; the exit code. Raises BadInput."""
-    export = load_export(path)
+    export = read_export(path)
     if not export.entries:
         raise BadInput(f"{path}: the export holds no entries.")
     try:
@@ -214,6 +199,7 @@ def simulate(scenario: str, viewer: str, replay: Path | None) -> None:
 
     Prints one JSON line per entry or refused command, then the table as it stands at the end.
     """
+    know_rulesets()
     try:
         if bool(scenario) == (replay is not None):
             raise BadInput("Name a scenario file (or -), or an export with --replay; one of the two.")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ from engine.rulesets.duel import RULES
 from server.commands import plain_yaml
 from server.commands import simulate as module
 from server.commands.simulate import simulate
+from server.exports import Export, ExportError, ExportHeader
 
 GOOD = """\
 ruleset: duel
@@ -183,14 +181,19 @@ def test_a_viewer_without_a_seat_is_refused_with_the_seats() -> None:
 # --- exports -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class FakeExport:
-    """What server.exports.load_export gives, as far as simulate reads it."""
-
-    entries: Sequence[engine.Entry]
-    epoch: str = "e" * 16
-    reveals: Sequence[engine.Reveal] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
+def exported(entries: list[engine.Entry]) -> Export:
+    """The log as `server.exports.load_export` gives it."""
+    first = engine.header_of(entries[0]) if entries and entries[0].v == 1 else None
+    header = ExportHeader(
+        format="dustup-export",
+        version=1,
+        session=first.session if first is not None else "s" * 16,
+        ruleset="duel",
+        epoch="e" * 16,
+        v=len(entries),
+        stamp="0" * 16,
+    )
+    return Export(header=header, entries=tuple(entries))
 
 
 def played() -> list[engine.Entry]:
@@ -215,9 +218,8 @@ def played() -> list[engine.Entry]:
 
 @pytest.fixture
 def exports(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Stands in for server.exports: what each path loads as, or the error it raises."""
+    """Stands in for files: what each path loads as, or the error it raises."""
     found: dict[str, Any] = {}
-    fake = ModuleType("server.exports")
 
     def load_export(path: Path) -> Any:
         what = found[str(path)]
@@ -225,13 +227,12 @@ def exports(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise what
         return what
 
-    fake.load_export = load_export  # type: ignore[attr-defined]
-    monkeypatch.setitem(__import__("sys").modules, "server.exports", fake)
+    monkeypatch.setattr("server.exports.load_export", load_export)
     return found
 
 
 def test_an_export_is_run_again_and_agrees_with_itself(exports: dict[str, Any]) -> None:
-    exports["table"] = FakeExport(played())
+    exports["table"] = exported(played())
     result = run("--replay", "table", "--viewer", "ben")
     assert (result.exit_code, result.stderr) == (0, "")
     *entries, view, audit = lines(result)
@@ -248,7 +249,7 @@ def test_an_export_whose_dice_were_changed_differs(exports: dict[str, Any]) -> N
     changed = engine.RolledFact(**{name: getattr(roll, name) for name in roll.__struct_fields__} | {"faces": (roll.faces[0] % 20 + 1,)})
     fields = {name: getattr(entries[rolled], name) for name in engine.Entry.__struct_fields__}
     entries[rolled] = engine.Entry(**fields | {"rolls": (changed, *entries[rolled].rolls[1:])})
-    exports["table"] = FakeExport(entries)
+    exports["table"] = exported(entries)
     result = run("--replay", "table")
     assert result.exit_code == 1
     assert lines(result)[-1]["audit"]["verdict"] == "differs"
@@ -257,10 +258,10 @@ def test_an_export_whose_dice_were_changed_differs(exports: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        (FakeExport([]), "no entries"),
-        (FakeExport(played()[1:]), "begins with the entry"),
-        (FakeExport([played()[0], played()[2]]), "does not follow"),
-        (ValueError("line 3 is no entry"), "line 3 is no entry"),
+        (exported([]), "no entries"),
+        (exported(played()[1:]), "begins with the entry"),
+        (exported([played()[0], played()[2]]), "does not follow"),
+        (ExportError("The export is cut off: fetch it again."), "cut off"),
         (FileNotFoundError(2, "No such file or directory"), "No such file"),
     ],
 )
@@ -269,6 +270,18 @@ def test_a_bad_export_is_refused_with_the_reason(exports: dict[str, Any], what: 
     result = run("--replay", "table")
     assert result.exit_code == 2
     assert says in result.stderr
+
+
+def test_a_file_that_is_no_export_is_named(tmp_path: Path) -> None:
+    """Read by the real loader: no file, an empty one, and one of something else."""
+    path = tmp_path / "table.export"
+    for content in (None, b"", b"just words", b"\x93\x01\x02"):
+        if content is not None:
+            path.write_bytes(content)
+        result = run("--replay", str(path))
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"dustup simulate: {path}: ")
+        assert "Traceback" not in result.stderr
 
 
 # --- YAML as JSON's types --------------------------------------------------------------------------------------------------
