@@ -85,7 +85,7 @@ def prepare(app: web.Application) -> None:
     app[WAITERS] = waiting
 
     async def wake(app: web.Application) -> None:
-        for waiter in list(app[WAITERS]):
+        for waiter in list(waiting):
             waiter.end()
 
     app.on_shutdown.append(wake)

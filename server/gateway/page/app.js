@@ -48,6 +48,7 @@ let lastN = 0;
 let asked = 0;
 let tries = 0;
 let earliest = 0;
+let lastWords = "";
 let heard = 0;
 let pieces = [];
 let rejoining = false;
@@ -98,7 +99,8 @@ function connect() {
   mySocket.onclose = (event) => {
     if (socket !== mySocket) return;
     socket = null;
-    if ([4002, 4003, 4004, 4013].includes(event.code)) return leave(event.code === 4003 ? "This seat is not yours any more." : "");
+    const isFinal = [4002, 4003, 4004, 4013].includes(event.code) || (event.code === 4000 && !earliest);
+    if (isFinal) return leave(lastWords || (event.code === 4003 ? "This seat is not yours any more." : ""));
     const pause = event.code === 4009 ? 0 : Math.min(500 * 2 ** tries++, 30000) * (0.6 + 0.4 * Math.random());
     setTimeout(connect, Math.max(pause, earliest - Date.now()));
     showState();
@@ -132,6 +134,7 @@ const handlers = {
   welcome() {
     tries = 0;
     earliest = 0;
+    lastWords = "";
   },
   joined(message) {
     if (message.session !== seat.session) return;
@@ -145,6 +148,7 @@ const handlers = {
     }
     for (const entry of message.history ?? []) log(entry);
     show();
+    if (!message.resumed) $("log").scrollTop = $("log").scrollHeight;
     askOptions();
   },
   reset(message) {
@@ -155,7 +159,7 @@ const handlers = {
     askOptions();
   },
   frame(message) {
-    if (rejoining && !me) return;
+    if (rejoining) return;
     if (message.v === at.v && message.stamp === at.stamp) return;
     if (message.v !== at.v + 1) {
       if (!rejoining) join(true);
@@ -186,6 +190,8 @@ const handlers = {
       waiting.delete(message.id);
       if (message.code === "stale") askOptions();
     }
+    if (message.id === "join" && message.retry_after) setTimeout(join, message.retry_after, false);
+    lastWords = message.text;
     if (["unauthorized", "expired", "revoked", "no_session"].includes(message.code)) return leave(message.text);
     tell(message.text);
     showState();
@@ -197,6 +203,7 @@ const handlers = {
     showHead();
   },
   bye(message) {
+    lastWords = message.text;
     if (message.retry_after) earliest = Date.now() + message.retry_after;
   },
 };
