@@ -109,7 +109,7 @@ def has(weapon: Weapon, quality: str) -> int:
 
 def resistance(s: Survivor, at: str, kind: str) -> int:
     """Damage Resistance at a location against a type of damage: natural, the better of clothing and outer piece, less what is broken."""
-    total: int = sum(getattr(one, kind) for one in s.dr if one.at in ("*", at))
+    total: int = sum(getattr(one, kind) for one in s.dr if one.at in ("", "*", at))
     if s.apparel and kind != "poison":
         best = 0
         for piece in s.apparel:

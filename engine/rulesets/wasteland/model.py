@@ -154,9 +154,10 @@ class Stack(Part, frozen=True, kw_only=True):
 
 
 class Resist(Part, frozen=True, kw_only=True):
-    """Damage Resistance at a location ("*" everywhere)."""
+    """Damage Resistance at a location ("*" or "" everywhere)."""
 
-    at: str = "*"
+    # Not "*": a default that is left out of the bytes is told by identity, and only the empty text is one object everywhere.
+    at: str = ""
     physical: Small = 0
     energy: Small = 0
     radiation: Small = 0

@@ -119,9 +119,9 @@ def test_nothing_anybody_sends_breaks_the_rules_or_tells_a_secret(variant: str, 
                 junk.attempt(table, *chosen)
         elif dice < 0.75:
             command = rnd.choice([one for one in junk.commands_of(table, gm=True) if one.__struct_config__.tag not in SETTING_UP])
-            # A player learns where their own characters stand, so none is moved to a hidden place.
-            places = MARK if command.__struct_config__.tag == "gm.move" else ""
-            junk.attempt(table, rnd.choice(gms), junk.from_form(command, rnd, junk.Ids(table, without=places)))
+            # A player learns where their own characters stand and what hinders them.
+            tells = MARK if command.__struct_config__.tag in ("gm.move", "gm.modify") else ""
+            junk.attempt(table, rnd.choice(gms), junk.from_form(command, rnd, junk.Ids(table, without=tells)))
         else:
             command = rnd.choice(table.rules.commands)
             seat = rnd.choice([*table.session.seats, "nobody"])
