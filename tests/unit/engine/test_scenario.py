@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine
 from engine import scenario as sc
@@ -20,9 +22,7 @@ STRIKE = {"by": "ann", "command": {"type": "attack", "target": "c3"}}
 NO_PARRY = {"by": "gm", "command": {"type": "answer", "prompt": "$prompt", "choice": "no"}}
 
 
-@pytest.fixture(autouse=True)
-def _duel_is_known() -> None:
-    engine.register(RULES)
+engine.register(RULES)
 
 
 def scenario(*commands: Any, **fields: Any) -> dict[str, Any]:
@@ -307,3 +307,35 @@ def test_a_restart_before_each_command_changes_nothing() -> None:
     assert [one.entry for one in plainly] == [one.entry for one in reloaded]
     assert plainly[-1].after == reloaded[-1].after
     assert all(one.entry is not None for one in plainly)
+
+
+WORDS = ("setup", "commands", "by", "command", "type", "dice", "seed", "expect", "facts", "events", "ruleset", "target", "prompt", "$size")
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 2**63)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["$prompt", "$test", "c1", "ann"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(junk=JUNK)
+def test_junk_is_refused_and_nothing_else_happens(junk: Any) -> None:
+    """As a whole scenario, as a command, as an expectation, as a part of a set-up: a sentence or a run, never another error."""
+    for raw in (
+        junk,
+        {"ruleset": "duel", "setup": junk},
+        scenario({"by": "ann", "command": junk}, seed="x"),
+        scenario({"by": "ann", "command": {"type": "attack", "target": junk}}, seed="x"),
+        scenario({**CLOSE_UP, "expect": junk}, seed="x"),
+        scenario({**CLOSE_UP, "expect": {"facts": {"combatants.c1": junk}, "events": [junk]}}, seed="x"),
+    ):
+        said = "it ran"
+        try:
+            play(raw)
+        except sc.ScenarioError as problem:
+            said = problem.text
+        assert said
