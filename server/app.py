@@ -90,7 +90,8 @@ class Server:
     def _every(self, seconds: int, work: Callable[[], Coroutine[Any, Any, Any]], *, at_once: bool = False) -> None:
         async def loop() -> None:
             wait = 0 if at_once else seconds
-            while True:
+            # Asked each time: a client library may swallow the cancellation that `stop` sends.
+            while not self.draining:
                 await asyncio.sleep(wait)
                 wait = seconds
                 try:
