@@ -1,6 +1,6 @@
 """`make bench`: the engine, the wire, the store, and end to end beside an echo, in one run. Prints a table and writes JSON.
 
-    python -m tests.bench [--quick] [--sessions 1,50,250] [--seconds 5] [--store embedded] [--only engine,wire,store,live,memory] [--out FILE]
+    python -m tests.bench [--quick] [--sessions 1,50,250] [--seconds 5] [--store embedded] [--only engine,wire,live] [--out FILE]
 
 Ratios within one run are what counts: the machine it runs on is noisy, its absolute figures are its own.
 """

@@ -37,8 +37,7 @@ async def _run(store: str) -> dict[str, Any]:
             sockets = []
             for session, tokens in ready.items():
                 driver = Driver(session)
-                for seat in SEATS:
-                    sockets.append(await seat_socket(port, session, tokens[seat], driver))
+                sockets += [await seat_socket(port, session, tokens[seat], driver) for seat in SEATS]
             connected = many.rss()
             for socket in sockets:
                 socket.close()

@@ -65,7 +65,7 @@ def fights(ruleset: str, first: int, count: int) -> dict[str, Any]:
     return {"fights": count, "steps": steps, "ended": finished}
 
 
-def tests(*arguments: str, profile: str = "soak") -> dict[str, Any]:
+def run_pytest(*arguments: str, profile: str) -> dict[str, Any]:
     """Run pytest; raises AssertionError with the end of its output when it fails."""
     environment = {**os.environ, "HYPOTHESIS_PROFILE": profile}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "timeout=3000", *arguments]
@@ -92,10 +92,10 @@ def batches(only: list[str], fight_count: int) -> Iterator[tuple[str, Callable[[
         )
         for node in found.stdout.splitlines():
             if "::" in node:
-                yield f"machine {node}", lambda node=node: tests(node)  # type: ignore[misc]
+                yield f"machine {node}", lambda node=node: run_pytest(node, profile="soak")  # type: ignore[misc]
     if "store" in only:
         for number in range(FAULT_ROUNDS):
-            yield f"store {number}", lambda: tests(FAULTS, profile="ci")
+            yield f"store {number}", lambda: run_pytest(FAULTS, profile="ci")
 
 
 def main() -> int:
