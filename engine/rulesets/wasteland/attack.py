@@ -14,7 +14,7 @@ from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import checks, complications, damage, derived, luck, modifiers, pools, tables, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import Attack
-from engine.rulesets.wasteland.model import Assault, Stack, Survivor, Throw, Trouble, Weapon
+from engine.rulesets.wasteland.model import Assault, Survivor, Throw, Trouble, Weapon
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Ints, Scene, Session
 from engine.step import Step
@@ -129,8 +129,8 @@ def attack(step: Step, command: Attack) -> None:
     difficulty = modifiers.total(reasons)
     pools.refuse_gm_ap(switch(step, "gm_ap_scope"), command.gm_ap, command.dice)
     first = not by.turn.attacked
-    by = turnflow.use(step, by, "majors", gm_ap=command.gm_ap, attacked=True)
-    by = _spend_ammo(step, by, weapon, command.extra_ammo)
+    spent = _spent(by, weapon, command.extra_ammo)
+    by = turnflow.use(step, by, "majors", gm_ap=command.gm_ap, fields=spent, attacked=True)
     pair = derived.weapon_pair(weapon)
     automatic = difficulty == 0 and not command.roll
     if difficulty == 0 and command.roll:
@@ -228,22 +228,16 @@ def _check(step: Step, by: Survivor, weapon: Weapon, target: Survivor, command: 
         raise Rejected("limit", f"At most {tables.MAX_DAMAGE_AP} Action Points add damage.", field="damage_ap", limit=tables.MAX_DAMAGE_AP)
 
 
-def _spend_ammo(step: Step, by: Survivor, weapon: Weapon, extra: int) -> Survivor:
+def _spent(by: Survivor, weapon: Weapon, extra: int) -> dict[str, Any]:
     """Step 5: a shot and every additional one are gone, hit or miss; a thrown weapon leaves the inventory."""
     if weapon.kind in tables.THROWN:
         left = replace(weapon, count=weapon.count - 1)
         kept = tuple(left if one.id == weapon.id else one for one in by.weapons)
-        changed: Survivor = step.change("combatants", by.id, weapons=tuple(one for one in kept if one.id != weapon.id or one.count))
-        return changed
+        return {"weapons": tuple(one for one in kept if one.id != weapon.id or one.count)}
     if not weapon.ammo:
-        return by
+        return {}
     used = weapon.per_shot * (1 + extra)
-
-    def after(stack: Stack) -> Stack:
-        return replace(stack, count=stack.count - used) if stack.id == weapon.ammo else stack
-
-    changed = step.change("combatants", by.id, ammo=tuple(after(one) for one in by.ammo))
-    return changed
+    return {"ammo": tuple(replace(one, count=one.count - used) if one.id == weapon.ammo else one for one in by.ammo)}
 
 
 # --- the stages ----------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The exact distribution of what a hit does: lost HP, critical hits and radiation, for a given number of combat dice and target.
+"""The exact distribution of what a hit does: lost HP, whether it is critical, and radiation, for a given number of combat dice and target.
 
 It follows engine.rulesets.wasteland.damage effect by effect; a test plays every face of small pools through both and compares.
 """
@@ -14,6 +14,9 @@ from engine.rulesets.wasteland import checks
 from engine.rulesets.wasteland.model import Effect
 
 Count = tuple[int, ...]
+MOST_DICE = 40
+MOST_SPREAD_DICE = 12
+"""Beyond these the outcomes are too many to be told while somebody waits."""
 NOTHING: Count = (0, 0, 0)
 
 
@@ -73,7 +76,7 @@ def raw(n: int, effects: tuple[Effect, ...], vicious: bool, face_damage: int) ->
 
 @lru_cache(maxsize=256)
 def hurt(n: int, kind: str, effects: tuple[Effect, ...], vicious: bool, face_damage: int, target: Target) -> Dist[Count]:
-    """(HP lost, critical hits, maximum HP lost) of a hit with `n` combat dice, over the location die unless the shot was called."""
+    """(HP lost, whether critical, maximum HP lost) of a hit with `n` combat dice, over the location die unless the shot was called."""
     called = any(place.called for place in target.places)
     chosen = [(1 if called else place.weight, i) for i, place in enumerate(target.places) if place.called or not called]
     return o.mix(
@@ -93,12 +96,25 @@ def _one(
         for _ in range(_times(effects, "breaking")):
             target = _broken(target, at, symbols if target.breaking == "per_effect" else 1)
     found = _hit(amount, kind, ignore, target.places[at], target, face_damage)
-    for _ in range(_times(effects, "spread") if symbols else 0):
-        half = o.mix((place.weight, _hit(amount // 2, kind, 0, place, target, face_damage)) for place in target.places)
-        found = found + half.times(symbols)
+    spread = _times(effects, "spread") * symbols
+    if spread:
+        found = o.product(found, _spread(spread, amount // 2, kind, target, face_damage), _both)
     for _ in range(_times(effects, "radioactive") if symbols else 0):
-        found = found + _hit(symbols, "radiation", 0, target.places[at], target, face_damage)
+        found = o.product(found, _hit(symbols, "radiation", 0, target.places[at], target, face_damage), _both)
     return found
+
+
+def _both(a: Count, b: Count) -> Count:
+    """Two hits together; that one was critical is all that is kept of how many were."""
+    return (a[0] + b[0], a[1] | b[1], a[2] + b[2])
+
+
+@lru_cache(maxsize=2048)
+def _spread(hits: int, amount: int, kind: str, target: Target, face_damage: int) -> Dist[Count]:
+    """That many more hits of `amount`, each with a location of its own."""
+    if hits > 1:
+        return o.product(_spread(hits - 1, amount, kind, target, face_damage), _spread(1, amount, kind, target, face_damage), _both)
+    return o.mix((place.weight, _hit(amount, kind, 0, place, target, face_damage)) for place in target.places)
 
 
 def _broken(target: Target, at: int, amount: int) -> Target:

@@ -17,7 +17,7 @@ from engine.rejected import Rejected, unknown
 from engine.rulesets import Ruleset
 from engine.rulesets.wasteland import attack, checks, damage, derived, modifiers, pools, tables, testflow, turnflow, views
 from engine.rulesets.wasteland.commands import Attack, RollTest
-from engine.rulesets.wasteland.hurt import Place, Target, hurt, raw
+from engine.rulesets.wasteland.hurt import MOST_DICE, MOST_SPREAD_DICE, Place, Target, hurt, raw
 from engine.rulesets.wasteland.model import Frame, Pair, Result, Survivor, Weapon
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Scene, Session, Test
@@ -141,6 +141,9 @@ def _attack(session: Session, sight: Sight, lost: frozenset[str], command: Attac
     if not chances:
         return Odds(type="wasteland.attack", text=f"difficulty {difficulty}", parts=tuple(parts))
     sizes = [(weight, attack.damage_dice(by, weapon, extra, ap, bonus)) for ap, weight in chances.items()]
+    most = MOST_SPREAD_DICE if any(one.id == "spread" for one in weapon.effects) else MOST_DICE
+    if max(size for _, size in sizes) > most:
+        raise Rejected("limit", f"Odds are told for up to {most} such damage dice.", limit=most)
     face_damage = int(switch(session, "effect_face_damage"))
     if not known_target:
         total = o.mix((weight, raw(size, weapon.effects, plus_vicious, face_damage)) for weight, size in sizes)

@@ -18,8 +18,12 @@ def tell(
 
     When one of them is concealed, it is said to the GMs and to who controls all the concealed ones, and to nobody else.
     """
-    named = tuple(dict.fromkeys(about))
-    hidden = [one for one in named if one in step.combatants and zones.concealed(step, step.combatants[one])]
+    named = tuple(about)
+    hidden = []
+    for one in named:
+        combatant = step.combatants.get(one)
+        if combatant is not None and zones.concealed(step, combatant):
+            hidden.append(one)
     if hidden:
         to = [seat.id for seat in step.seats.values() if seat.role == "gm" or set(hidden).issubset(seat.controls)]
         step.emit(type, text, to=to, **data)

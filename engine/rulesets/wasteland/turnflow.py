@@ -5,6 +5,7 @@ combat_rules_2d20, "Initiative", "Actions", "Movement in Zones"; FACTS A6, B1 (o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -168,18 +169,18 @@ def second_penalty(tree: Step | Session, turn: Turn) -> int:
     return int(switch(tree, "second_major_penalty"))
 
 
-def use(step: Step, s: Survivor, kind: str, *, gm_ap: bool = False, **marks: Any) -> Survivor:
-    """Use up an action, buying it when the turn's own is gone; `marks` are further fields of the turn.
+def use(step: Step, s: Survivor, kind: str, *, gm_ap: bool = False, fields: Mapping[str, Any] | None = None, **marks: Any) -> Survivor:
+    """Use up an action, buying it when the turn's own is gone; `marks` are further fields of the turn, `fields` of the survivor.
 
     Raises Rejected (limit, cannot_pay).
     """
     cost = price(s.turn, kind)
-    word = "minor" if kind == "minors" else "major"
     if cost is None:
-        raise Rejected("limit", f"{s.name} has taken all the {word} actions a turn can have.", kind=kind)
-    pools.pay(step, s, cost, f"another {word} action", gm_ap=gm_ap and switch(step, "gm_ap_scope") == "any")
+        raise Rejected("limit", f"{s.name} has taken all the {kind[:-1]} actions a turn can have.", kind=kind)
+    if cost:
+        pools.pay(step, s, cost, f"another {kind[:-1]} action", gm_ap=gm_ap and switch(step, "gm_ap_scope") == "any")
     turn = replace(s.turn, begun=True, **{kind: getattr(s.turn, kind) + 1}, **marks)
-    changed: Survivor = step.change("combatants", s.id, turn=turn)
+    changed: Survivor = step.change("combatants", s.id, turn=turn, **(fields or {}))
     return changed
 
 

@@ -144,7 +144,7 @@ def test_a_creature_uses_body_or_mind_where_a_person_uses_attributes() -> None:
 def test_weapons_are_used_with_the_pair_of_their_kind() -> None:
     """STR for melee and unarmed, AGI small guns, END big guns, PER energy weapons and explosives, AGI throwing."""
     pairs = {
-        kind: derived.weapon_pair(Weapon(id="w", name="W", kind=kind)).attribute  # type: ignore[arg-type]
+        kind: derived.weapon_pair(Weapon(id="w", name="W", kind=kind)).attribute
         for kind in ("melee_weapons", "unarmed", "small_guns", "big_guns", "energy_weapons", "explosives", "throwing")
     }
     assert list(pairs.values()) == ["STR", "STR", "AGI", "END", "PER", "PER", "AGI"]
