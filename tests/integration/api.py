@@ -71,6 +71,5 @@ def refused(reply: Reply, status: int, code: str) -> str:
     """Hold that a request was refused so, in the form every refusal has; gives the sentence."""
     assert (reply.status, reply.told.get("code")) == (status, code), (reply.status, reply.raw[:500])
     text = str(reply.told["text"])
-    assert text.endswith(".")
-    assert text[0].isupper() or text[0] == "'"
+    assert len(text.split()) >= 3, text
     return text
