@@ -51,9 +51,26 @@ def modify(step: Step, command: GmModify) -> None:
         step.about(s.id, "wasteland.modified", f"{s.name} is rid of a hindrance.", combatant=s.id)
         return
     made = Hindrance(
-        id=command.id or step.ident("h"), amount=command.amount, skill=command.skill or "", once=command.once, text=command.text
+        id=command.id or step.ident("h"),
+        amount=command.amount,
+        attribute=command.attribute or "",
+        skill=command.skill or "",
+        once=command.once,
+        text=command.text,
     )
     step.change("combatants", s.id, hindrances=(*(one for one in s.hindrances if one.id != made.id), made))
-    word = f"{abs(command.amount)} {'harder' if command.amount > 0 else 'easier'}"
-    text = f"{s.name}'s {'next ' if command.once else ''}{(command.skill or 'any').replace('_', ' ')} test is {word}."
-    step.about(s.id, "wasteland.modified", text, combatant=s.id, amount=command.amount, skill=command.skill or "", once=command.once)
+    of = " + ".join(one.replace("_", " ") for one in (made.attribute, made.skill) if one)
+    kind = f" {of}" if of else ""
+    what = f"next{kind} test is" if made.once else f"{kind.strip()} tests are" if of else "tests are"
+    text = f"{s.name}'s {what} {abs(made.amount)} {'harder' if made.amount > 0 else 'easier'}."
+    step.about(
+        s.id,
+        "wasteland.modified",
+        text,
+        combatant=s.id,
+        hindrance=made.id,
+        amount=made.amount,
+        attribute=made.attribute,
+        skill=made.skill,
+        once=made.once,
+    )

@@ -85,7 +85,7 @@ def reasons_for(
     if target.unaware:
         found.append(("unaware", -1))
     found += modifiers.second_major(tree, by)
-    found += modifiers.personal(tree, by, derived.weapon_pair(weapon).skill)
+    found += modifiers.personal(by, derived.weapon_pair(weapon))
     return tuple(found)
 
 
@@ -162,7 +162,7 @@ def attack(step: Step, command: Attack) -> None:
             roll=rolled.n,
             skill=pair.skill,
         )
-    modifiers.spend_once(step, step.combatants[by.id], pair.skill)
+    modifiers.spend_once(step, step.combatants[by.id], pair)
     if by.hidden:
         step.change("combatants", by.id, hidden=False)  # an attack gives away where it came from
     at = f" at the {command.location}" if command.location else ""

@@ -261,13 +261,16 @@ class LuckRefresh(Command, frozen=True, kw_only=True, tag="luck.refresh"):
 
 
 class GmModify(Command, frozen=True, kw_only=True, tag="gm.modify"):
-    """The GM makes somebody's tests harder or easier, the next one alone (`once`) or until lifted (`amount` 0 lifts `id`)."""
+    """The GM makes somebody's tests (of an attribute, of a skill) harder or easier: the next one alone (`once`), or until lifted
+    (`amount` 0 lifts `id`).
+    """
 
     needs = "gm"
     always = True
     combatant: Id
     amount: Annotated[int, msgspec.Meta(ge=-5, le=5)]
     id: MaybeId = ""
+    attribute: Attribute | None = None
     skill: Skill | None = None
     once: bool = True
     text: Label = ""

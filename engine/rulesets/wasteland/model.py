@@ -189,10 +189,14 @@ class Perk(Part, frozen=True, kw_only=True):
 
 
 class Hindrance(Part, frozen=True, kw_only=True):
-    """A change of difficulty that a complication or the GM put on somebody; `once` goes with the next test it touches."""
+    """A change of difficulty that a complication or the GM put on somebody's tests of an attribute, a skill, or both ("" any).
+
+    `once` goes with the next test it touches.
+    """
 
     id: str
     amount: Delta
+    attribute: Attribute | Literal[""] = ""
     skill: Skill | Literal[""] = ""
     once: bool = False
     text: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.rulesets.wasteland import checks, telling, turnflow
-from engine.rulesets.wasteland.model import Hindrance, Survivor
+from engine.rulesets.wasteland.model import Hindrance, Pair, Survivor
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session
 from engine.step import Step
@@ -16,12 +16,17 @@ def total(reasons: Reasons) -> int:
     return checks.clamped(sum(amount for _, amount in reasons))
 
 
-def personal(tree: Step | Session, s: Survivor, skill: str) -> Reasons:
-    """What perks and hindrances change on a test of a skill."""
+def touches(one: Hindrance, pair: Pair) -> bool:
+    """Whether a hindrance concerns a test of this pair."""
+    return one.skill in ("", pair.skill) and one.attribute in ("", pair.attribute)
+
+
+def personal(s: Survivor, pair: Pair) -> Reasons:
+    """What perks and hindrances change on a test of a pair."""
     if not s.perks and not s.hindrances:
         return ()
-    perks = [(one.id, one.difficulty) for one in s.perks if one.difficulty and one.skill in ("", skill)]
-    return (*perks, *((one.text or "hindrance", one.amount) for one in s.hindrances if one.skill in ("", skill)))
+    perks = [(one.id, one.difficulty) for one in s.perks if one.difficulty and one.skill in ("", pair.skill)]
+    return (*perks, *((one.text or "hindrance", one.amount) for one in s.hindrances if touches(one, pair)))
 
 
 def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
@@ -40,8 +45,8 @@ def free_dice(s: Survivor, skill: str) -> int:
     return sum(perk.dice for perk in s.perks if perk.dice and perk.skill in ("", skill))
 
 
-def spend_once(step: Step, s: Survivor, skill: str) -> None:
+def spend_once(step: Step, s: Survivor, pair: Pair) -> None:
     """Hindrances that go with one test are gone after it."""
-    if any(one.once and one.skill in ("", skill) for one in s.hindrances):
-        kept: tuple[Hindrance, ...] = tuple(one for one in s.hindrances if not (one.once and one.skill in ("", skill)))
+    if any(one.once and touches(one, pair) for one in s.hindrances):
+        kept: tuple[Hindrance, ...] = tuple(one for one in s.hindrances if not (one.once and touches(one, pair)))
         step.change("combatants", s.id, hindrances=kept)

@@ -225,7 +225,7 @@ def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: RollTest
     thrown = [_throw(step, test, s, pair, 2 + extra, side, lucky=command.stacked_deck)]
     if side == "lead":
         thrown += _helpers(step, test)
-        modifiers.spend_once(step, step.combatants[s.id], pair.skill)
+        modifiers.spend_once(step, step.combatants[s.id], pair)
     throws = tuple(one for one, _ in thrown)
     shown = "; ".join(_shown(step, one) for one in throws)
     against = f" at difficulty {difficulty}" if side == "lead" and not simultaneous else ""
@@ -275,7 +275,7 @@ def difficulty_of(step: Step | Session, test: Test, s: Survivor) -> tuple[int, m
     result: Result | None = test.result
     if result is not None and result.opposition and switch(step, "opposed") == "sequential":
         reasons.insert(0, ("opposition", result.against))
-    reasons += modifiers.personal(step, s, record.pair.skill)
+    reasons += modifiers.personal(s, record.pair)
     if turns.encounter_of(step, s) is not None and (record.action != "free" or record.then):
         reasons += modifiers.in_reach(step, s)
     if record.action == "major" and turns.encounter_of(step, s) is not None:
@@ -323,7 +323,7 @@ def _automatic(step: Step, test: Test, s: Survivor, command: RollTest | Rally | 
     changed: Test = step.change(
         "tests", test.id, status="rolled", result=Result(passed=True, minutes=record.minutes, opposition=opposition)
     )
-    modifiers.spend_once(step, s, record.pair.skill)
+    modifiers.spend_once(step, s, record.pair)
     testlife.said(
         step, changed, "test.result", f"{s.name} succeeds without a roll.", passed=True, successes=0, difficulty=0, ap=0, complications=0
     )
