@@ -106,6 +106,9 @@ def _written(registry: Registry, export: Export, new_id: str) -> tuple[engine.Ru
     raw = [*export.raw, *(engine.encode_entry(entry) for _, entry in entries)]
     for entry, data in zip((*export.entries, *(entry for _, entry in entries)), raw, strict=True):
         client, _, n = entry.id.rpartition(".")
+        # The store takes a first entry whose stamp it has already for the same request sent twice, and says yes. With a mark of its own an
+        # import is never mistaken for the table it was exported from.
+        stamp = entry.stamp if entry.v > 1 else ids.stamp()
         texts = tuple((text_id, stored) for text_id in bodies_of(entry) if (stored := export.stored_text(text_id)) is not None)
         commits.append(
             Commit(
@@ -113,7 +116,7 @@ def _written(registry: Registry, export: Export, new_id: str) -> tuple[engine.Ru
                 base_v=entry.v - 1,
                 base_stamp=base,
                 v=entry.v,
-                stamp=entry.stamp,
+                stamp=stamp,
                 entry=data,
                 client=f"{entry.by}/{client}" if client else None,
                 n=int(n) if client else 0,
@@ -122,7 +125,7 @@ def _written(registry: Registry, export: Export, new_id: str) -> tuple[engine.Ru
                 texts=texts,
             )
         )
-        base = entry.stamp
+        base = stamp
     return rules, commits, secret
 
 

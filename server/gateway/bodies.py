@@ -19,13 +19,13 @@ MSGPACK: Final = "application/msgpack"
 _MSGPACK_NAMES: Final = frozenset({MSGPACK, "application/x-msgpack", "application/vnd.msgpack"})
 MAX_BODY: Final = 64 * 1024
 MAX_SETUP: Final = 256 * 1024
-WITHIN_SECONDS: Final = 30
+WITHIN_SECONDS = 30.0
 
 _json: Final = msgspec.json.Encoder()
 _msgpack: Final = msgspec.msgpack.Encoder()
 
 
-async def read_bytes(request: web.Request, limit: int, within: float = WITHIN_SECONDS) -> bytes:
+async def read_bytes(request: web.Request, limit: int, within: float | None = None) -> bytes:
     """The body, at most `limit` bytes of it, whatever its length claims. Raises Failure too_large (413), or 408 when it is too slow."""
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise Failure(Code.BAD_FRAME, "Send the body as it is, without compression.", status=415)
@@ -33,14 +33,15 @@ async def read_bytes(request: web.Request, limit: int, within: float = WITHIN_SE
     if request.content_length is not None and request.content_length > limit:
         raise too_large
     data = bytearray()
+    seconds = WITHIN_SECONDS if within is None else within
     try:
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(seconds):
             async for chunk in request.content.iter_any():
                 data += chunk
                 if len(data) > limit:
                     raise too_large
     except TimeoutError:
-        raise Failure(Code.BAD_FRAME, f"The body did not arrive within {within:g} seconds.", status=408) from None
+        raise Failure(Code.BAD_FRAME, f"The body did not arrive within {seconds:g} seconds.", status=408) from None
     return bytes(data)
 
 

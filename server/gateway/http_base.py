@@ -113,7 +113,7 @@ class Call:
         if raw is None:
             return None
         if not (raw.isascii() and raw.isdecimal()) or len(raw) > 16 or not least <= int(raw) <= most:
-            raise Failure(Code.BAD_COMMAND, f"{name} is a whole number from {least} to {most}.")
+            raise Failure(Code.BAD_COMMAND, f"In the address, `{name}` is a whole number from {least} to {most}.")
         return int(raw)
 
     def bearer(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -451,6 +452,17 @@ async def test_an_id_that_is_taken_or_none_is_refused_and_the_table_there_is_unt
     assert await api.node.store.top(table["session"]) == before
 
 
+async def test_of_two_imports_under_one_id_one_wins_and_is_whole(api: Api):
+    """The loser must not take the winner's table with it."""
+    table = await play(api)
+    export = load_export(await exported(api.node, table["session"]))
+    outcomes = await asyncio.gather(
+        *(import_session(api.node.registry, export, session_id="abcdefghijklmnop") for _ in range(3)), return_exceptions=True
+    )
+    assert sorted(type(one).__name__ for one in outcomes) == ["Actor", "ImportRefused", "ImportRefused"]
+    assert (await verify_session(api.node.store, "abcdefghijklmnop")).entries == export.header.v + 2
+
+
 async def test_an_import_that_breaks_off_leaves_nothing(api: Api, monkeypatch: pytest.MonkeyPatch):
     table = await play(api)
     export = load_export(await exported(api.node, table["session"]))
@@ -472,13 +484,11 @@ async def test_deadlines_of_an_imported_table_are_moved_by_the_time_it_lay(http:
     clock = ManualClock(1_750_000_000_000)
     api = Api(http, await start_node(clock=clock))
     table = await api.table(settings={"deadline.prompt": 60})
-    for n, command in enumerate(
-        (
-            {"type": "gm.move", "combatant": "c1", "scene": "mill", "zone": "yard", "near": ["c3"]},
-            {"type": "attack", "combatant": "c1", "target": "c3"},
-        ),
-        1,
-    ):
+    commands: tuple[dict[str, Any], ...] = (
+        {"type": "gm.move", "combatant": "c1", "scene": "mill", "zone": "yard", "near": ["c3"]},
+        {"type": "attack", "combatant": "c1", "target": "c3"},
+    )
+    for n, command in enumerate(commands, 1):
         assert (await api.do(table["session"], table["token"], f"a.{n}", **command)).status == 200
     data = (await api.call("GET", f"/v1/sessions/{table['session']}/export", table["token"])).raw
     clock.advance(30 * 24 * HOUR_MS)
@@ -544,10 +554,15 @@ async def test_an_export_that_breaks_off_on_its_way_is_not_taken_for_whole(api: 
     monkeypatch.setattr(api.node.store, "entries", then_away)
     came = bytearray()
     headers = {"Authorization": f"Bearer {table['token']}"}
-    with pytest.raises(aiohttp.ClientError):
+
+    async def fetch() -> None:
         async with api.http.get(f"{api.node.url}/v1/sessions/{table['session']}/export", headers=headers) as answer:
             assert answer.status == 200
             async for chunk in answer.content.iter_any():
-                came += chunk
+                came.extend(chunk)
+
+    with pytest.raises(aiohttp.ClientError):
+        await fetch()
+    assert came
     with pytest.raises(ExportError):
         load_export(bytes(came))

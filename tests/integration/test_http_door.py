@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -268,6 +269,11 @@ async def test_openapi_names_every_route_and_its_references_lead_somewhere(api: 
         assert reference in described["components"]["schemas"]
     names = [operation["operationId"] for methods in described["paths"].values() for operation in methods.values()]
     assert len(names) == len(set(names))
+
+
+def test_the_manual_names_every_route():
+    manual = (Path(__file__).resolve().parents[2] / "docs" / "http.md").read_text("utf-8")
+    assert [f"{route.method} {route.path}" for route in ROUTES if f"`{route.method} {route.path}`" not in manual] == []
 
 
 async def test_rulesets_tell_what_can_be_played_with_every_command(api: Api):
