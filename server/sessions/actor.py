@@ -387,13 +387,15 @@ class Actor:
         before, after = item.before, item.after
         assert before is not None
         due = engine.due(after)
+        data = engine.encode_entry(item.entry)
+        item.size = len(data)
         return Commit(
             session=self.id,
             base_v=before.v,
             base_stamp=before.stamp,
             v=after.v,
             stamp=after.stamp,
-            entry=engine.encode_entry(item.entry),
+            entry=data,
             client=job.key if job.client else None,
             n=job.n,
             snapshot=engine.encode_snapshot(after) if after.v % self._snapshot_every == 0 else None,

@@ -38,7 +38,7 @@ class Viewer(Protocol):
         ...
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct):
     """A committed entry with the sessions around it, as long as somebody may resume from it."""
 
     before: Session | None

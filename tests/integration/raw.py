@@ -9,11 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 Message = dict[str, Any]
 
 PATIENCE_S = 20.0
+
+
+async def eventually(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Wait for something inside the server that tells nobody when it happens. Raises TimeoutError."""
+    async with asyncio.timeout(patience_s):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
 
 class Ended(Exception):

@@ -9,9 +9,7 @@ import pytest
 
 from server.app import Server
 from tests.integration.conftest import Join, MakeTable, StartNode
-from tests.integration.raw import RawClient
-
-
+from tests.integration.raw import Message, RawClient
 
 
 async def lines(client: RawClient, session: str) -> list[str]:
@@ -154,9 +152,11 @@ async def test_at_is_stale_only_after_something_that_seat_could_see(node: Server
     """Chat, private chat, preferences, secret rolls and hidden things leave a decision fresh; what shows makes it stale."""
     session = await make_table(node)
     ann, gm = await seat(node, session, "ann"), await seat(node, session, "gm")
-    hidden = await gm.do(session, "g.1", {"type": "gm.spawn", "id": "lurker", "template": "stray", "scene": "mill", "zone": "loft", "hidden": True})
+    hidden = await gm.do(
+        session, "g.1", {"type": "gm.spawn", "id": "lurker", "template": "stray", "scene": "mill", "zone": "loft", "hidden": True}
+    )
     at = hidden["v"]
-    unseen = [
+    unseen: list[Message] = [
         {"type": "chat", "text": "talk"},
         {"type": "chat", "text": "psst", "to": ["gm"]},
         {"type": "roll", "notation": "2d6", "hidden": True},
@@ -167,15 +167,13 @@ async def test_at_is_stale_only_after_something_that_seat_could_see(node: Server
         assert (await gm.do(session, f"g.{n}", command))["t"] == "ack", command
     assert (await ann.do(session, "a.1", {"type": "roll", "notation": "1d6"}, at=at))["t"] == "ack"
     at = ann.tables[session].v
-    for n, command in enumerate(
-        [
-            {"type": "gm.set", "kind": "combatants", "id": "c3", "field": "hp", "value": 3},
-            {"type": "roll", "notation": "1d6"},
-            {"type": "gm.reveal", "kind": "combatants", "id": "lurker"},
-            {"type": "gm.seat", "seat": "ann", "controls": ["c1", "lurker"]},
-        ],
-        20,
-    ):
+    seen: list[Message] = [
+        {"type": "gm.set", "kind": "combatants", "id": "c3", "field": "hp", "value": 3},
+        {"type": "roll", "notation": "1d6"},
+        {"type": "gm.reveal", "kind": "combatants", "id": "lurker"},
+        {"type": "gm.seat", "seat": "ann", "controls": ["c1", "lurker"]},
+    ]
+    for n, command in enumerate(seen, 20):
         shown = await gm.do(session, f"g.{n}", command)
         stale = await ann.do(session, "a.2", {"type": "roll", "notation": "1d6"}, at=at)
         assert (stale["t"], stale["code"], stale["data"]) == ("error", "stale", {"at": at}), command

@@ -41,6 +41,11 @@ def _loop_and_catch() -> None:
             continue
 
 
+def _make_noise(step: Step) -> None:
+    while True:
+        step.emit("noise", "noise")
+
+
 def _long_but_ends() -> None:
     """More processor time than is allowed, in one call that cannot be interrupted."""
     sum(range(60_000_000))
@@ -64,7 +69,7 @@ class Broken(BaseRuleset):
         hows: dict[str, Callable[[], object]] = {
             "raise": lambda: 1 // 0,
             "recursion": lambda: self.apply(step, command),
-            "events": lambda: [step.emit("noise", "noise") for _ in range(1_000_000)],
+            "events": lambda: _make_noise(step),
             "forever": _loop_forever,
             "forever-catching": _loop_and_catch,
             "slow": _long_but_ends,

@@ -199,9 +199,7 @@ async def test_a_clock_set_back_only_makes_it_later(
     assert passed(await log_of(node, session)) == [prompt]
 
 
-async def test_while_paused_no_time_runs(
-    start_node: StartNode, shared: FakeServer, clock: ManualClock, make_table: MakeTable
-) -> None:
+async def test_while_paused_no_time_runs(start_node: StartNode, shared: FakeServer, clock: ManualClock, make_table: MakeTable) -> None:
     node = await start(start_node, shared, clock)
     session = await make_table(node, settings={"deadline.prompt": 4})
     await ask(node, session)
@@ -227,7 +225,7 @@ async def test_a_lost_index_is_found_again_from_the_sessions(
     second = await start(start_node, shared, clock)
     async with asyncio.timeout(20):  # a server compares the index with the sessions when it starts
         while await second.store.due(clock.now_ms() + HOUR) != [session]:
-            await asyncio.sleep(0)
+            pass
     assert await pass_time(clock, 5 * MINUTE, second) == 1
     assert passed(await log_of(second, session)) == [prompt]
 
@@ -255,5 +253,5 @@ async def test_a_broken_table_does_not_keep_others_from_their_deadlines(
     await node.registry.close()
     await node.store._redis.xadd(node.store._keys.session(broken).log, {"s": "x", "e": "no entry"}, id="1000-0")  # type: ignore[attr-defined]
     fresh = await start(start_node, shared, clock)
-    assert await pass_time(clock, 2 * MINUTE, fresh) == 1
+    assert await pass_time(clock, MINUTE, fresh) == 1
     assert passed(await log_of(fresh, sound)) == [prompt]

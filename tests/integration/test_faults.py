@@ -20,7 +20,7 @@ from server.app import Server
 from server.sessions.jobs import Done
 from server.store.redis import RedisStore
 from tests.integration.conftest import HOUR_MS, SECRET, Join, MakeTable, StartNode
-from tests.integration.raw import RawClient
+from tests.integration.raw import RawClient, eventually
 from tests.support.redis_server import RedisProcess
 
 pytestmark = pytest.mark.chaos
@@ -100,14 +100,15 @@ async def through_trouble(witnesses: list[Witness], trouble: Callable[[], Awaita
     """Pilots and chatter at every seat, while `trouble` happens; everything must come to its end."""
     done = asyncio.Event()
 
+    def acked() -> int:
+        return sum(len(one.acks) for one in witnesses)
+
     async def disturb() -> None:
         async with asyncio.timeout(60):
-            while sum(len(one.acks) for one in witnesses) < 10:
-                await asyncio.sleep(0.005)
+            await eventually(lambda: acked() >= 10, 60)
             await trouble()
-            before = sum(len(one.acks) for one in witnesses)
-            while sum(len(one.acks) for one in witnesses) < before + 10:
-                await asyncio.sleep(0.005)
+            before = acked()
+            await eventually(lambda: acked() >= before + 10, 60)
         done.set()
 
     async with asyncio.timeout(100), asyncio.TaskGroup() as group:

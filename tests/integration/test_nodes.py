@@ -162,7 +162,9 @@ async def test_coming_back_at_a_node_that_lags_it_looks_first(two_nodes: Nodes, 
     await stays.at(session, joined["v"])
 
 
-async def test_own_commits_are_not_looked_up_again(node: Server, make_table: MakeTable, seat: Join, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_own_commits_are_not_looked_up_again(
+    node: Server, make_table: MakeTable, seat: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A node hears its own hints; they cost no read and no task."""
     session = await make_table(node)
     ann = await seat(node, session, "ann")

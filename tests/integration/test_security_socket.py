@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from server.clock import ManualClock
 from server.gateway.outbox import BUFFERED
 from server.sessions.texts import detach
 from tests.integration.conftest import HOUR_MS, Connect, Join, MakeTable, StartNode
-from tests.integration.raw import RawClient
+from tests.integration.raw import RawClient, eventually
 
 MALFORMED: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "protocol/vectors/malformed.json").read_text())
 
@@ -25,8 +24,8 @@ MALFORMED: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "proto
 
 
 @pytest.fixture
-async def doors(node: Server, make_table: MakeTable) -> AsyncIterator[tuple[Server, str]]:
-    yield node, await make_table(node)
+async def doors(node: Server, make_table: MakeTable) -> tuple[Server, str]:
+    return node, await make_table(node)
 
 
 async def refused_hello(client: RawClient, token: str) -> tuple[str, int | None]:
@@ -39,7 +38,14 @@ async def test_garbled_and_unsigned_tokens_are_closed_with_4003(doors: tuple[Ser
     node, session = doors
     good = await node.tokens.seat_token(session, "ann", "ada", HOUR_MS)
     head, body, signature = good.split(".")
-    for bad in ("x", "a.b.c", good[:-2] + ("aa" if good[-2:] != "aa" else "bb"), f"{head}.{body}.", f"{head}.{body[:-1]}A.{signature}", "ü" * 20):
+    for bad in (
+        "x",
+        "a.b.c",
+        good[:-2] + ("aa" if good[-2:] != "aa" else "bb"),
+        f"{head}.{body}.",
+        f"{head}.{body[:-1]}A.{signature}",
+        "ü" * 20,
+    ):
         assert await refused_hello(await connect(node), bad) == ("unauthorized", 4003), bad
 
 
@@ -288,9 +294,7 @@ async def test_more_connections_than_an_address_may_have_are_refused(start_node:
         await connect(node)
     assert refused.value.status == 429
     await first.close()
-    async with asyncio.timeout(20):
-        while node.limits.connections("127.0.0.1") > 1:
-            await asyncio.sleep(0)
+    await eventually(lambda: node.limits.connections("127.0.0.1") == 1)
     await connect(node)
 
 
@@ -404,7 +408,9 @@ async def test_a_reader_too_slow_is_closed_with_4009_while_others_get_every_fram
     assert most <= 1_048_576 + 2 * 16_000 + BUFFERED
     transport.resume_reading()
     assert await slow.ended() in (4009, 1006)  # 1006 when it took longer to wake than it was given
-    assert [frame["v"] for frame in good.tables[session].frames] == list(range(good.tables[session].frames[0]["v"], good.tables[session].v + 1))
+    assert [frame["v"] for frame in good.tables[session].frames] == list(
+        range(good.tables[session].frames[0]["v"], good.tables[session].v + 1)
+    )
     assert len(good.tables[session].frames) == n
     back = await seat(node, session, "ann", resume=slow.tables[session].resume)
     if back.of("joined")[0]["resumed"]:
@@ -421,7 +427,7 @@ async def test_who_asks_without_reading_the_answers_is_not_read_any_further(
     node = await start_node(limits__queue_bytes=1_048_576)
     session = await make_table(node)
     actor = await node.registry.get(session)
-    for n in range(1, 61):
+    for _ in range(60):
         command, texts = detach(actor.rules.decode({"type": "post", "text": "y" * 15_000}))
         await actor.act("ann", command, texts=texts)
     client = await connect(node, await node.tokens.seat_token(session, "ann", "ada", HOUR_MS))
@@ -437,12 +443,10 @@ async def test_who_asks_without_reading_the_answers_is_not_read_any_further(
 
     asking = asyncio.create_task(ask())
     most = 0
-    async with asyncio.timeout(60):
-        while socket._outbox.waiting == 0:
-            await asyncio.sleep(0)
-        for _ in range(2000):
-            most = max(most, socket._outbox.waiting)
-            await asyncio.sleep(0)
+    await eventually(lambda: socket._outbox.waiting)
+    for _ in range(2000):
+        most = max(most, socket._outbox.waiting)
+        await asyncio.sleep(0)
     assert 0 < most <= 2 * 1_048_576
     transport.resume_reading()
     await asyncio.gather(asking, return_exceptions=True)
