@@ -183,7 +183,7 @@ def attack(step: Step, command: Attack) -> None:
     public = None if telling.is_open(by) or not throw.faces else ("wasteland.attack", f"{text}.", data)
     if throw.faces:
         text += f" against {throw.tn}"
-    telling.tell(step, (by.id,), "wasteland.attack", f"{text}.", public=public, **data, tn=throw.tn, crit=throw.crit)
+    telling.tell(step, (by.id,), "wasteland.attack", f"{text}.", {**data, "tn": throw.tn, "crit": throw.crit}, public=public)
     sneak = target.unaware
     vicious = any(one.id == "vicious" for one in weapon.effects)
     if sneak:
@@ -315,7 +315,7 @@ def _result(step: Step, owner: Owner, record: Assault) -> None:
     data: dict[str, Any] = {"by": by.id, "target": record.target, "successes": scored, "difficulty": record.difficulty, "ap": ap}
     if not hits or target is None or target.out:
         text = f"{by.name} misses {name}: {scored} of {record.difficulty}."
-        telling.tell(step, (by.id, record.target), "wasteland.miss", text, **data)
+        telling.tell(step, (by.id, record.target), "wasteland.miss", text, data)
         _finish(step, owner, record)
         return
     at = record.called
@@ -325,7 +325,7 @@ def _result(step: Step, owner: Owner, record: Assault) -> None:
         rolls = [fact(rolled)]
         at = tables.location_of(target.body_type, rolled.faces[0])
     text = f"{by.name} hits {name} in the {at}: {scored} of {record.difficulty}{f', {ap} AP' if ap else ''}."
-    telling.tell(step, (by.id, target.id), "wasteland.struck", text, at=at, rolls=rolls, **data)
+    telling.tell(step, (by.id, target.id), "wasteland.struck", text, {**data, "at": at, "rolls": rolls})
     record = replace(record, at=at)
     if record.ap is None and takes_ap(step, record.weapon) and not luck.silent(step, by.id, "damage_ap"):
         most = min(tables.MAX_DAMAGE_AP, pools.value(step, pools.pool_of(by)))
@@ -374,7 +374,7 @@ def _strike(step: Step, owner: Owner, record: Assault, rolls: list[Any]) -> None
     target = step.combatants.get(record.target)
     if target is None or target.out:
         text = f"{step.name(record.target)} is not there any more."
-        telling.tell(step, (record.by, record.target), "wasteland.gone", text, target=record.target)
+        telling.tell(step, (record.by, record.target), "wasteland.gone", text, {"target": record.target})
     else:
         critical = any(face <= record.throw.crit for face in record.throw.faces)
         damage.strike(

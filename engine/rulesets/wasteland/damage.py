@@ -213,7 +213,7 @@ def hit(
     full = {**data, "dr": resisted, "ignored": ignore, "suffered": suffered, "hp": now.hp, "max_hp": derived.max_hp(now)}
     text = f"{target.name} is hit in the {place}: {amount} damage, {suffered} got through; {now.hp} HP left."
     public = ("wasteland.hit", f"{target.name} is hit in the {place} for {amount}; {looks}.", data)
-    telling.tell(step, (target_id,), "wasteland.hit", text, public=None if telling.is_open(target) else public, **full)
+    telling.tell(step, (target_id,), "wasteland.hit", text, full, public=None if telling.is_open(target) else public)
     _after_wound(step, target, now)
     return suffered
 

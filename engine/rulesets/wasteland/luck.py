@@ -305,9 +305,8 @@ def refresh_command(step: Step, command: LuckRefresh) -> None:
         for s in list(step.combatants.values()):
             if s.trinket:
                 step.change("combatants", s.id, trinket=False)
-    telling.tell(
-        step, command.combatants, "wasteland.luck.refreshed", "Luck is back.", reason=command.reason, combatants=list(command.combatants)
-    )
+    data = {"reason": command.reason, "combatants": list(command.combatants)}
+    telling.tell(step, command.combatants, "wasteland.luck.refreshed", "Luck is back.", data)
 
 
 def trinket(step: Step, command: LuckTrinket) -> None:

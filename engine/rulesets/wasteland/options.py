@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, get_args
 
 from engine import testlife, turns, zones
 from engine.options import Cost, Option, Param, Value
 from engine.rulesets import Ruleset
 from engine.rulesets.wasteland import attack, derived, modifiers, pools, tables, testflow, turnflow
-from engine.rulesets.wasteland.model import Frame, Result, Survivor, Weapon
+from engine.rulesets.wasteland.model import Attribute, Frame, Result, Skill, Survivor, Weapon
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter, Scene, Seat, Session, Test
 from engine.sight import sight_of, unseen
@@ -39,6 +39,14 @@ def _locations(body_type: str) -> Param:
 DECK = Param(name="stacked_deck", text="LCK instead, for 1 Luck?", choices=YES_NO, default=False, optional=True)
 
 
+FRAMING = (
+    Param(name="attribute", text="Attribute?", choices=tuple(Value(one, one) for one in get_args(Attribute))),
+    Param(name="skill", text="Skill?", choices=tuple(Value(one, one.replace("_", " ")) for one in get_args(Skill))),
+    Param(name="difficulty", text="Difficulty?", choices=tuple(Value(n, str(n)) for n in range(6)), default=1, optional=True),
+    Param(name="range", text="Complications from?", choices=tuple(Value(n, str(21 - n)) for n in range(1, 6)), default=1, optional=True),
+)
+
+
 def options(rules: Ruleset, session: Session, seat_id: str) -> list[Option]:
     """The seat's options: turns first, then Lucky Timing, then tests."""
     seat = session.seats.get(seat_id)
@@ -55,6 +63,13 @@ def options(rules: Ruleset, session: Session, seat_id: str) -> list[Option]:
         found += _timing(session, seat, encounter)
     for test in session.tests.values():
         found += _test(session, seat, test, lost)
+    for one in seat.controls:
+        s = session.combatants.get(one)
+        if s is not None and s.luck and not s.out:
+            words = Param(name="text", text="What would you be lucky to find?", kind="text")
+            found.append(
+                _option("wasteland.luck.draw", "Suggest a lucky find", s, "luck.draw", (words,), (Cost("luck", 1),), group="table")
+            )
     return found
 
 
@@ -70,10 +85,18 @@ def _option(
     params: tuple[Param, ...] = (),
     cost: tuple[Cost, ...] = (),
     odds: bool = False,
+    group: Literal["turn", "table"] = "turn",
     **fields: Any,
 ) -> Option:
     return Option(
-        type=type, text=text, command={"type": command, "combatant": by.id, **fields}, combatant=by.id, params=params, cost=cost, odds=odds
+        type=type,
+        text=text,
+        command={"type": command, "combatant": by.id, **fields},
+        combatant=by.id,
+        params=params,
+        cost=cost,
+        odds=odds,
+        group=group,
     )
 
 
@@ -211,7 +234,12 @@ def _timing(session: Session, seat: Seat, encounter: Encounter) -> list[Option]:
 
 def _test(session: Session, seat: Seat, test: Test, lost: frozenset[str]) -> list[Option]:
     by = session.combatants.get(test.by)
-    if by is None or test.pending or not isinstance(test.frame, Frame):
+    if by is None or test.pending:
+        return []
+    if test.status == "proposed" and seat.role == "gm":
+        text = f"Set what {by.name} tests: {test.label or 'a test'}"
+        return [_without_combatant(_option("wasteland.frame", text, by, "test.frame", FRAMING, test=test.id))]
+    if not isinstance(test.frame, Frame):
         return []
     if test.hidden and seat.role != "gm" and not any(one in seat.controls for one in testlife.participants(test)):
         return []
@@ -219,6 +247,9 @@ def _test(session: Session, seat: Seat, test: Test, lost: frozenset[str]) -> lis
     result: Result = test.result or Result()
     found: list[Option] = []
     if test.status == "rolled":
+        if seat.role == "gm" and any(not one.answer for one in result.questions):
+            words = Param(name="answer", text="What do you answer?", kind="text")
+            found.append(_option("wasteland.answer", "Answer the question", by, "test.answer", (words,), test=test.id))
         if any(not one.text and not one.answer for one in result.questions) and _mine(seat, by.id):
             words = Param(name="question", text="What do you ask?", kind="text")
             found.append(_option("wasteland.ask", "Put the question you bought", by, "test.ask", (words,), test=test.id))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from engine import turns, zones
@@ -12,15 +11,20 @@ from engine.step import Step
 
 
 def tell(
-    step: Step, about: Iterable[str], type: str, text: str, *, public: tuple[str, str, dict[str, Any]] | None = None, **data: Any
+    step: Step,
+    about: tuple[str, ...],
+    type: str,
+    text: str,
+    data: dict[str, Any],
+    *,
+    public: tuple[str, str, dict[str, Any]] | None = None,
 ) -> None:
     """Say a fact that names these combatants: to everyone (`public` to who may not read the whole, where given).
 
     When one of them is concealed, it is said to the GMs and to who controls all the concealed ones, and to nobody else.
     """
-    named = tuple(about)
     hidden = []
-    for one in named:
+    for one in about:
         combatant = step.combatants.get(one)
         if combatant is not None and zones.concealed(step, combatant):
             hidden.append(one)
@@ -28,7 +32,7 @@ def tell(
         to = [seat.id for seat in step.seats.values() if seat.role == "gm" or set(hidden).issubset(seat.controls)]
         step.emit(type, text, to=to, **data)
     elif public is not None:
-        to = [seat.id for seat in step.seats.values() if seat.role == "gm" or not set(named).isdisjoint(seat.controls)]
+        to = [seat.id for seat in step.seats.values() if seat.role == "gm" or any(one in seat.controls for one in about)]
         step.emit(type, text, to=to, public=public, **data)
     else:
         step.emit(type, text, **data)

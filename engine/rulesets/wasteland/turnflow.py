@@ -251,7 +251,7 @@ def _go(step: Step, s: Survivor, encounter: Encounter | None, zone_id: str, comm
     beside = ", ".join(step.name(one) for one in command.near)
     text = f"{s.name} {'moves' if kind == 'minors' else 'sprints'} to {zone.name}{f', up to {beside}' if beside else ''}."
     data: dict[str, Any] = {"combatant": s.id, "zone": zone_id, "near": list(command.near), "cover": command.cover}
-    telling.tell(step, (s.id, *command.near), "wasteland.move", text, **data)
+    telling.tell(step, (s.id, *command.near), "wasteland.move", text, data)
 
 
 def ways(scene: Scene, start_zone: str, most: int, secret: bool) -> dict[str, int]:
