@@ -67,13 +67,20 @@ class Root(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """As click's, but an exception of any kind ends as a sentence on standard error and an exit code, never as a traceback."""
-        if not extra.pop("standalone_mode", True):
-            return super().main(args, prog_name or "dustup", *rest, standalone_mode=False, **extra)
         argv = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode:
+            return super().main(argv, prog_name or "dustup", complete_var, standalone_mode=False, **extra)
         try:
-            code = super().main(argv, prog_name or "dustup", *rest, standalone_mode=False, **extra)
+            code = super().main(argv, prog_name or "dustup", complete_var, standalone_mode=False, **extra)
         except BaseException as error:
             code = _tell(error, debug="--debug" in argv[:1])
         sys.exit(code if isinstance(code, int) else 0)
