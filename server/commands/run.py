@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 
 from server.commands._errors import Failure
 from server.commands._screen import Transcript
@@ -53,17 +54,24 @@ def run(ruleset: str, sample: str, variant: str, fill: bool, think: float, skip_
     config = config_of(given)
     logs.configure(level=config.log.level if has_level else "error", format=config.log.format)
     know_rulesets()
+    if _alone(config):
+        config = msgspec.structs.replace(
+            config, limits=msgspec.structs.replace(config.limits, seat_rate=0, session_rate=0, address_rate=0, address_connections=0)
+        )
     free = next_free_port(config.host, config.port)
     if free != config.port:
         click.echo(f"Port {config.port} is taken by another program; using {free} instead.")
-        import msgspec
-
         config = msgspec.structs.replace(config, port=free)
     try:
         run_async(_run(config, ruleset, sample, variant, fill, think, skip_fight))
     except OSError as problem:
         raise cannot_listen(config, problem) from None
     return 0
+
+
+def _alone(config: Config) -> bool:
+    """Nobody but this machine can come: then nobody needs to be held back, and the opening fight's pilots are faster than people."""
+    return config.host in ("127.0.0.1", "::1", "localhost") and not config.public_url
 
 
 def next_free_port(host: str, port: int) -> int:
@@ -148,7 +156,8 @@ async def open_table(
     from dustup import Pilot
     from server.commands import _table
 
-    title = f"{engine.ruleset(ruleset).title}, {_table.samples(engine.ruleset(ruleset))[sample]}"
+    rules = engine.ruleset(ruleset)
+    title = f"{rules.title}: {_table.samples(rules)[sample].rstrip('.')}"
     session_id = await _table.make_table(server, engine.Setup(ruleset=ruleset, sample=sample, variant=variant, name=title))
     seats = (await server.registry.get(session_id)).session.seats.values()
     players = [seat for seat in seats if seat.role == "player"]
