@@ -201,6 +201,7 @@ def attack(step: Step, command: Attack) -> None:
         bonus=2 if sneak and vicious else 0,
         vicious=sneak and not vicious,
         ap=command.damage_ap,
+        gm_ap=command.gm_ap and switch(step, "gm_ap_scope") == "any" and pools.pool_of(by) == pools.GROUP,
     )
     owner = ("encounters", encounter.id)
     if first and by.turn.aimed and not derived.has(weapon, "inaccurate") and _ask_aim(step, owner, record):
@@ -349,8 +350,10 @@ def _result(step: Step, owner: Owner, record: Assault) -> None:
 def _damage(step: Step, owner: Owner, record: Assault) -> None:
     """Step 4: roll the combat dice."""
     by = step.combatants[record.by]
-    ap = min(record.ap or 0, pools.value(step, pools.pool_of(by)))
-    pools.pay(step, by, ap, "more damage")
+    ap = record.ap or 0
+    if not record.gm_ap:
+        ap = min(ap, pools.value(step, pools.pool_of(by)))
+    pools.pay(step, by, ap, "more damage", gm_ap=record.gm_ap)
     count = damage_dice(by, record.weapon, record.extra, ap, record.bonus)
     if not count:
         _strike(step, owner, record, [])

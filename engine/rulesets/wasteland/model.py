@@ -426,6 +426,8 @@ class Assault(Pending, frozen=True, kw_only=True, tag="assault"):
     """Damage dice beyond the weapon's rating, the melee bonus and ammunition (a sneak attack's)."""
     vicious: bool = False
     ap: int | None = None
+    gm_ap: bool = False
+    """The GM gets what the pool lacks for `ap` (`gm_ap_scope=any`)."""
     at: str = ""
     dice: tuple[int, ...] = ()
     roll: int = 0

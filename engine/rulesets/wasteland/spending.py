@@ -10,6 +10,7 @@ from engine.rulesets import Answered
 from engine.rulesets.wasteland import checks, complications, pools
 from engine.rulesets.wasteland.commands import AnswerTest, AskTest, SpendTest
 from engine.rulesets.wasteland.model import Frame, Question, Result, Spending, Survivor
+from engine.rulesets.wasteland.switches import switch
 from engine.session import Test
 from engine.step import Step
 
@@ -45,12 +46,16 @@ def after(step: Step, test_id: str) -> None:
 
 
 def uses(step: Step, test: Test, s: Survivor) -> list[tuple[str, str]]:
-    """What a passed test of a player's character can still be spent on, as far as the pool goes."""
+    """What a passed test of a player's character can still be spent on, as far as the pool goes.
+
+    Under `gm_ap_scope=any` the GM gets what it lacks, so everything can be.
+    """
     record: Frame = test.frame
     result: Result = test.result
     if not result.passed or record.then or pools.pool_of(s) != pools.GROUP:
         return []
-    usable = pools.value(step, pools.GROUP)
+    generated = switch(step, "gm_ap_scope") == "any"
+    usable = TIME if generated else pools.value(step, pools.GROUP)
     found = []
     if usable >= INFORMATION:
         found.append(("information", "Ask the GM a question, 1 AP"))
@@ -89,6 +94,7 @@ def _spend(step: Step, test_id: str, what: str, question: str) -> None:
     if what == "done" or s is None:
         troubles(step, test_id)
         return
+    generated = switch(step, "gm_ap_scope") == "any"
     legal = [value for value, _ in uses(step, test, s)]
     if what not in legal:
         # Either it was never on offer or the pool was spent meanwhile.
@@ -97,12 +103,12 @@ def _spend(step: Step, test_id: str, what: str, question: str) -> None:
         raise Rejected(code, "That cannot be bought for this test now.", test=test_id, known=legal)
     result: Result = test.result
     if what == "time":
-        pools.pay(step, s, TIME, "saving time")
+        pools.pay(step, s, TIME, "saving time", gm_ap=generated)
         test = step.change("tests", test_id, result=replace(result, minutes=result.minutes // 2))
         text = f"It takes {test.result.minutes} minutes instead of {result.minutes}."
         testlife.said(step, test, "wasteland.time", text, minutes=test.result.minutes)
     else:
-        pools.pay(step, s, INFORMATION, "a question")
+        pools.pay(step, s, INFORMATION, "a question", gm_ap=generated)
         test = step.change("tests", test_id, result=replace(result, questions=(*result.questions, Question(text=question))))
         testlife.said(step, test, "wasteland.question", f"{s.name} asks: {question or '...'}", question=question)
     after(step, test_id)

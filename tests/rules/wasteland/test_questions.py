@@ -271,3 +271,37 @@ def test_tests_wait_beside_each_other() -> None:
     assert {prompt.to for prompt in table.prompts(kind="spend")} == {"ann", "ben"}
     table.refused("ann", "not_now", "test.roll", test=one)
     assert isinstance(table.session, engine.Session)
+
+
+def test_a_hidden_test_is_rolled_with_hidden_dice_and_told_to_nobody_else() -> None:
+    table = camp(3, 20)
+    table.do("gm", "test.request", combatant="wolf", **PICK, hidden=True, label="listens at the door")
+    (test,) = table.session.tests
+    assert test not in table.view("ann").get("tests", {})
+    table.refused("ann", "unknown_id", "test.join", test=test, combatant="vera")
+    heard = len(table.viewers["ann"].events)
+    table.do("gm", "test.roll", test=test)
+    assert [roll.stream for roll in table.last.rolls] == ["hidden"]
+    table.answer("describe", kind="complication")
+    told = [event["type"] for event in table.viewers["ann"].events[heard:]]
+    assert not [one for one in told if one.startswith("test.")]
+
+
+def test_where_points_may_be_generated_for_any_use_the_gm_gets_what_the_pool_lacks() -> None:
+    """summary_2d20_zh, section 2: without AP the GM may gain some so that you have them."""
+    table = camp(3, 4, 3, 1, 1, 2, gm_ap_scope="any")
+    table.do("gm", "gm.encounter", scene="camp")
+    table.do("ann", "move", combatant="vera", zone="z0", near=["wolf"])
+    table.do("ann", "aim", combatant="vera", gm_ap=True)
+    assert (pool(table), pool(table, "gm")) == (0, 3)
+    quiet(table, "aim")
+    table.do("ann", "attack", combatant="vera", target="wolf", weapon="club", damage_ap=1, gm_ap=True)
+    assert table.session.combatants["wolf"].hp == 12 - 4
+    assert (pool(table), pool(table, "gm")) == (0, 3), "the attack's own surplus paid for it"
+
+
+def test_generated_points_buy_information_too_where_the_switch_says_so() -> None:
+    table = camp(3, 19, gm_ap_scope="any")
+    table.do("ann", "test.roll", test=request(table))
+    table.answer("information", kind="spend")
+    assert (pool(table), pool(table, "gm")) == (0, 3)
