@@ -93,4 +93,4 @@ def decode_entry(data: bytes) -> Entry:
 
 def plain(value: Any) -> Any:
     """A value as it will be read back from the log: Structs as maps, tuples as lists."""
-    return msgspec.to_builtins(value)
+    return msgspec.msgpack.decode(_encoder.encode(value))

@@ -330,7 +330,7 @@ class Schema:
         self.types: dict[str, type[Entity]] = {**KERNEL_TYPES, **types}
         self.fields: dict[str, dict[str, Any]] = {}
         for kind, entity_type in self.types.items():
-            hints = get_type_hints(entity_type)
+            hints = get_type_hints(entity_type, include_extras=True)  # with the bounds of numbers and texts
             fields = {name: hints[name] for name in entity_type.__struct_fields__}
             for (of, name), record in records.items():
                 if of == kind:

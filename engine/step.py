@@ -300,7 +300,7 @@ class Step:
     def _entered(self, count: int, sides: int, purpose: str, actor: str, hidden: bool) -> tuple[int, ...]:
         if not self._supplied:
             gms = self.gms()
-            seat = self.controller(actor) if actor and not hidden else ""
+            seat = "" if hidden or not actor else actor if actor in self.seats else self.controller(actor)
             raise NeedFaces(seat or (gms[0] if gms else self.by), count, sides, purpose, actor)
         faces = self._supplied.pop(0)
         if len(faces) != count or not all(1 <= face <= sides for face in faces):

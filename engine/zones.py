@@ -47,6 +47,15 @@ def neighbours(scene: Scene, zone: str) -> list[tuple[str, Edge]]:
     return [(edge.b if edge.a == zone else edge.a, edge) for edge in scene.edges if zone in (edge.a, edge.b)]
 
 
+def ways_for(step: Step, scene: Scene, zone: str) -> list[str]:
+    """The neighbouring zones that the acting seat knows a way to; a GM knows all."""
+    ways = neighbours(scene, zone)
+    if step.is_gm:
+        return [other for other, _ in ways]
+    known = {one.id for one in scene.zones if not one.hidden}
+    return [other for other, way in ways if other in known and not way.hidden]
+
+
 def sees(scene: Scene, a: str, b: str) -> bool:
     """Whether somebody in zone a sees into zone b."""
     return a == b or ((a, b) not in scene.blind and (b, a) not in scene.blind)

@@ -136,7 +136,7 @@ class BaseRuleset:
             records.setdefault(("tests", "pending"), stack)
         self.schema = Schema({"combatants": self.combatant_type}, records)
         self.commands = (*kernel_commands.PLAYER_COMMANDS, *self.own_commands)
-        self._known = {command.__struct_config__.tag for command in (*self.commands, *kernel_commands.SYSTEM_COMMANDS)}
+        self._known = sorted(str(command.__struct_config__.tag) for command in self.commands)
         union: Any = self.commands[0]
         for command in self.commands[1:]:
             union = union | command
@@ -165,7 +165,7 @@ class BaseRuleset:
             kind = None
         if isinstance(kind, str) and kind not in self._known:
             return Rejected(
-                "unknown_command", f"The ruleset '{self.name}' has no command '{kind[:64]}'.", given=kind[:64], known=sorted(self._known)
+                "unknown_command", f"The ruleset '{self.name}' has no command '{kind[:64]}'.", given=kind[:64], known=self._known
             )
         if isinstance(problem, RecursionError):
             return Rejected("bad_command", "The command is nested too deeply.")

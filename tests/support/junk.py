@@ -16,7 +16,7 @@ from tests.support.table import Table
 
 JUNK_TEXT = ("", "x", "nobody", "c1", "\N{SNOWMAN}", "a" * 64, "2d6+1", "d20", "high", "yes")
 JUNK_INTS = (-(2**53) + 1, -1, 0, 1, 2, 3, 7, 20, 1000, 1_000_001, 2**53 - 1)
-JUNK_VALUES = (None, True, False, -1, 0, 1, 5, "x", "", [], ["c1"], {}, {"a": 1}, 2**53 - 1)
+JUNK_VALUES: tuple[Any, ...] = (None, True, False, -1, 0, 1, 5, "x", "", [], ["c1"], {}, {"a": 1}, 2**53 - 1)
 MAX_COMBINATIONS = 400
 
 

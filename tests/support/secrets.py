@@ -15,7 +15,7 @@ from engine import Setup
 from engine.commands import ZoneSpec
 from engine.session import Edge
 from engine.setup import CombatantSetup, SceneSetup
-from engine.zones import concealed
+from engine.zones import concealed, in_hidden_place
 from tests.support.table import STARTS, Table
 
 MARK = "zzsecret"
@@ -101,7 +101,9 @@ class Secrets:
             if MARK in scene.id and not scene.hidden:
                 self._out |= {scene.id, scene.name}
         for seat in session.seats.values():
-            if seat.role == "gm" or any(MARK in one or one == "guard" for one in seat.controls):
+            own = [session.combatants[one] for one in seat.controls if one in session.combatants]
+            # Whoever stands in a hidden place knows where it stands.
+            if seat.role == "gm" or any(MARK in one.id or one.id == "guard" or in_hidden_place(session, one) for one in own):
                 self._knows.add(seat.id)
 
 

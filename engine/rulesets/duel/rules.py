@@ -209,7 +209,7 @@ class Duel(BaseRuleset):
         if encounter is not None and by.moved:
             raise Rejected("not_now", f"{by.name} has moved this turn.")
         scene = step.scenes.get(by.scene)
-        ways = [] if scene is None else [zone_id for zone_id, way in zones.neighbours(scene, by.zone) if step.is_gm or not way.hidden]
+        ways = [] if scene is None else zones.ways_for(step, scene, by.zone)
         if scene is None or command.zone not in (by.zone, *ways):
             raise Rejected("out_of_range", "Move to a neighbouring zone.", zone=command.zone)
         zones.place(step, by.id, by.scene, command.zone, command.near, command.cover)

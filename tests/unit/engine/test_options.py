@@ -1,0 +1,106 @@
+"""Promises of options: whatever is offered is accepted in every combination of listed values, and pilots' fights end."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import engine
+from engine import Act, Rejected
+from tests.support.junk import combinations, open_answer, open_option, play_pilots
+from tests.support.table import RULESETS, Table
+
+
+def offered(table: Table, seat: str, group: str = "") -> list[str]:
+    return [option.type for option in table.options(seat) if group in ("", option.group)]
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_combination_of_what_is_offered_is_accepted(ruleset: str, seed: int) -> None:
+    """Tried from every state of a pilots' fight; `apply` is pure, so nothing is spent by trying."""
+    table, rnd = Table(ruleset), random.Random(seed)
+    tried = 0
+    for _ in range(40):
+        for seat in table.session.seats:
+            for option in table.options(seat):
+                for raw in combinations(option):
+                    act = Act(by=seat, command=table.rules.decode(raw), stamp="0" * 16)
+                    try:
+                        engine.apply(table.rules, table.session, act, now_ms=table.now_ms, dice=table.dice, past=table._past(act.command))
+                    except Rejected as refusal:
+                        raise AssertionError(f"{seat} was offered {raw} and is refused: {refusal} {refusal.__cause__!r}") from refusal
+                    tried += 1
+        chosen = open_answer(table, rnd) or open_option(table, rnd, group="turn")
+        if chosen is None:
+            break
+        table.send(*chosen)
+    assert tried > 100
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fight_of_pilots_ends(ruleset: str, seed: int) -> None:
+    table = Table(ruleset, watched=False)
+    play_pilots(table, random.Random(seed))
+    assert not table.session.encounters
+
+
+def test_pilots_are_not_offered_what_people_do_to_the_table() -> None:
+    table = Table()
+    assert {"gm.pause", "gm.encounter.end", "gm.turn", "gm.sitting", "turn.delay"} <= set(offered(table, "gm", "table"))
+    assert not [one for one in offered(table, "gm", "turn") if one.startswith("gm.") or one == "turn.delay"]
+    assert offered(table, "ann", "table") == ["turn.delay"]
+
+
+def test_who_is_not_on_turn_or_only_watches_is_offered_nothing() -> None:
+    table = Table()
+    assert offered(table, "ben") == []
+    assert offered(table, "nobody") == []
+    table.do("gm", "gm.seat", seat="ann", role="spectator")
+    assert offered(table, "ann") == []
+
+
+def test_ending_a_turn_is_offered_once() -> None:
+    assert offered(Table(), "ann").count("turn.end") == 1
+
+
+def test_a_paused_table_offers_to_go_on_and_nothing_to_players() -> None:
+    table = Table()
+    table.do("gm", "gm.pause")
+    assert offered(table, "ann") == []
+    (pause,) = [option for option in table.options("gm") if option.type == "gm.pause"]
+    assert pause.command["on"] is False
+    assert not offered(table, "gm", "turn")
+
+
+def test_while_a_question_is_open_no_turn_is_offered() -> None:
+    table = Table()
+    table.do("ann", "move", combatant="c1", zone="yard", near=["c3"])
+    table.do("ann", "attack", target="c3")
+    assert offered(table, "ann") == []
+    assert not offered(table, "gm", "turn")
+
+
+def test_undo_is_offered_when_there_is_something_to_undo() -> None:
+    table = Table()
+    assert "gm.undo" not in offered(table, "gm")
+    table.do("ann", "turn.end")
+    assert "gm.undo" in offered(table, "gm")
+
+
+def test_a_fight_is_offered_where_none_runs() -> None:
+    table = Table()
+    assert "gm.encounter" not in offered(table, "gm")
+    table.do("gm", "gm.encounter.end", encounter=table.encounter.id)
+    assert "gm.encounter" in offered(table, "gm")
+
+
+def test_nobody_is_offered_a_target_that_must_stay_unseen() -> None:
+    """The GM sees a hidden foe next to the guard, but striking at it would tell everybody of it."""
+    table = Table()
+    table.do("gm", "gm.move", combatant="c3", scene="mill", zone="yard", near=["c1"])
+    table.do("gm", "gm.hide", id="c3")
+    assert "duel.attack" not in offered(table, "gm")
+    table.refused("gm", "not_now", "attack", combatant="c1", target="c3")
