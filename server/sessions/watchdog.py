@@ -9,6 +9,7 @@ long is only found out when it ends.
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 import time
@@ -34,12 +35,15 @@ class TooSlow(BaseException):
 class _State:
     """The mark, written by the main thread alone."""
 
-    __slots__ = ("number", "running", "started")
+    __slots__ = ("collecting", "number", "paused", "running", "started")
 
     def __init__(self) -> None:
         self.number = 0
         self.running = False
         self.started = 0.0
+        self.paused = 0.0
+        """Time the garbage collector took meanwhile: that depends on all that is in memory, not on this work."""
+        self.collecting = 0.0
 
 
 _state = _State()
@@ -52,6 +56,7 @@ class watched:  # reads as a statement: `with watched(): ...`
 
     def __enter__(self) -> None:
         _state.number += 1
+        _state.paused = 0.0
         _state.started = time.thread_time()
         _state.running = True
 
@@ -64,11 +69,20 @@ class watched:  # reads as a statement: `with watched(): ...`
 
 
 def _took_ms() -> int:
-    return int((time.thread_time() - _state.started) * 1000)
+    return int((time.thread_time() - _state.started - _state.paused) * 1000)
+
+
+def _collected(phase: str, info: dict[str, int]) -> None:
+    if _state.running and threading.current_thread() is threading.main_thread():
+        if phase == "start":
+            _state.collecting = time.thread_time()
+        elif _state.collecting:
+            _state.paused += time.thread_time() - _state.collecting
+            _state.collecting = 0.0
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _state.running:
+    if _state.running and not _state.collecting:
         took = _took_ms()
         if took > LIMIT_MS:
             raise TooSlow(took)
@@ -89,6 +103,7 @@ class Watchdog:
             return
         self._users += 1
         if self._users == 1:
+            gc.callbacks.append(_collected)
             self._before = signal.signal(_SIGNAL, _interrupt)
             self._over.clear()
             self._thread = threading.Thread(target=self._watch, name="rules-watchdog", daemon=True)
@@ -103,6 +118,7 @@ class Watchdog:
             self._over.set()
             self._thread.join()
             self._thread = None
+            gc.callbacks.remove(_collected)
             with contextlib.suppress(ValueError):  # not in the main thread: then the handler stays, which raises nothing any more
                 signal.signal(_SIGNAL, self._before)
 
