@@ -13,6 +13,12 @@ Prompts by kind (a seat may answer a kind in advance with `seat.prefs`): `tie` (
 for up to three / no), `damage_ap` ("0".."3"), `complication` (GM, one each: describe, bank, harder, stumble, fumble, waste), `spend`
 (done, information, time), `help` (GM: yes / no), `draw` (GM: yes with the price in LP / veto), `draw_price` (player: yes / no).
 
+Events: tests tell `test.proposed framed joined refused led thrown opposed tied result`, then `wasteland.question answer time`; turns
+`wasteland.opening tie aim move stand defend`; attacks `wasteland.attack`, `wasteland.reroll`, `wasteland.miss` or `wasteland.struck` (`at`
+the location), `wasteland.damage` (dice that wait for Luck), `wasteland.hit` (`at`, `damage` before resistance; the GM and who controls the
+target also read `dr`, `suffered`, `hp`), `wasteland.injury down stunned breaking gone`; and `wasteland.complication`, `wasteland.ap.paid`,
+`wasteland.ap.lost`, `wasteland.luck.draw granted refused timing order refreshed trinket`, `wasteland.modified`.
+
 Dice are drawn in this order: the pool of who attempts it, each helper's d20 in order of joining; for an attack the d20 pool, the hit
 location d20 (unless called), the damage dC6. Re-rolls are rolls of their own, when they are asked for.
 """
