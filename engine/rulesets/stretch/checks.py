@@ -60,9 +60,7 @@ def _framed(step: Step, test: Test) -> None:
     need = sums.needed(gap)
     value = sums.skill_value(step, who, test.frame.using)
     text = "A Wall: find another approach." if need is None else f"A gap of {gap}: {f'{need} or more' if need else 'no roll'}."
-    step.whisper(
-        "stretch.gap", text, who.id, test=test.id, combatant=who.id, value=value, gap=gap, need=need or 0, wall=need is None
-    )
+    step.whisper("stretch.gap", text, who.id, test=test.id, combatant=who.id, value=value, gap=gap, need=need or 0, wall=need is None)
     if need == 0:
         testlife.said(step, test, "test.passed", f"{who.name} succeeds without rolling.", passed=True)
         testlife.close(step, test.id)

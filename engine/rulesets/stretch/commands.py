@@ -24,7 +24,7 @@ About = Literal["task", "words", "belief", "decision"]
 
 
 class Attack(Command, frozen=True, kw_only=True, tag="attack"):
-    """Attack with a weapon (it may be left out when only one is carried). `place` makes it a V.A.T.S. shot, paid in AP: no movement after it."""
+    """Attack with a weapon (left out: the only one carried). `place` makes it a V.A.T.S. shot, paid in AP: no movement after it."""
 
     target: Id
     weapon: MaybeId = ""

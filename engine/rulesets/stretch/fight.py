@@ -103,15 +103,14 @@ def attack(step: Step, command: c.Attack) -> None:
             raise Rejected("cannot_pay", f"A shot at the {place} costs {cost} AP.", cost=cost, pool="ap")
         if not callable_place(step, place, target):
             raise Rejected("no_target", f"{target.name} shows no {place} to shoot at.", target=target.id, place=place)
-    by = step.change(
-        "combatants", by.id, acted=by.acted + 1, hidden=False, ap=by.ap - cost, aiming=by.aiming or place is not None
-    )
+    by = step.change("combatants", by.id, acted=by.acted + 1, hidden=False, ap=by.ap - cost, aiming=by.aiming or place is not None)
     rolled = step.roll(1, 20, purpose="attack", actor=by.id)
     face = rolled.faces[0]
     bonus, against = sums.aim(step, by, weapon, place), sums.defense(step, target)
     hit, critical = sums.strikes(step, by, face, bonus, against)
     at = f"'s {place}" if place else ""
-    told = f"{by.name} attacks {target.name}{at} with {weapon.name}: {face}, {'a critical hit' if critical else 'a hit' if hit else 'a miss'}."
+    came = "a critical hit" if critical else "a hit" if hit else "a miss"
+    told = f"{by.name} attacks {target.name}{at} with {weapon.name}: {face}, {came}."
     data = {
         "by": by.id,
         "target": target.id,
