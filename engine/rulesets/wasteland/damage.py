@@ -269,6 +269,8 @@ def wound(step: Step, s: Survivor, at: str, kind: str, suffered: int, before_dr:
 
 
 def _after_wound(step: Step, before: Survivor, now: Survivor) -> None:
+    if now.injuries is before.injuries and now.out == before.out:
+        return
     for injury in now.injuries[len(before.injuries) :]:
         step.about(now.id, "wasteland.injury", f"{now.name} is injured: {injury.at}.", target=now.id, at=injury.at, kind=injury.kind)
     if now.out and not before.out:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from engine.rulesets.wasteland import checks
@@ -12,6 +14,11 @@ _BODILY = frozenset({"STR", "END", "AGI", "body"})
 _MELEE_SKILLS = frozenset({"melee_weapons", "unarmed", "melee"})
 _GUN_SKILLS = frozenset({"small_guns", "big_guns", "energy_weapons", "explosives", "throwing", "guns"})
 
+CREATURE_HP: Mapping[str, int] = {"mighty": 2, "legendary": 3}
+LUCK_HP: Mapping[str, int] = {"pc": 1, "notable": 1, "major": 2}
+NPC_INITIATIVE: Mapping[str, int] = {"notable": 2, "major": 4}
+"""What the tiers multiply or add (FACTS A11)."""
+
 
 def base_hp(s: Survivor) -> int:
     """Maximum HP before radiation and rest."""
@@ -20,8 +27,8 @@ def base_hp(s: Survivor) -> int:
     beast = s.beast
     if beast is not None:
         hp = beast.body + (-(-s.level // 2) if beast.little else 2 * s.level if beast.big else s.level)
-        return hp * {"mighty": 2, "legendary": 3}.get(s.tier, 1) + s.hp_bonus
-    luck = {"pc": 1, "notable": 1, "major": 2}.get(s.tier, 0) * s.special.LCK
+        return hp * CREATURE_HP.get(s.tier, 1) + s.hp_bonus
+    luck = LUCK_HP.get(s.tier, 0) * s.special.LCK
     level = s.level - 1 if s.tier == "pc" else s.level
     return s.special.END + luck + level + s.hp_bonus
 
@@ -37,7 +44,7 @@ def initiative(s: Survivor) -> int:
     bonus = sum(perk.initiative for perk in s.perks)
     if s.beast is not None:
         return s.beast.body + s.beast.mind + bonus
-    return s.special.PER + s.special.AGI + bonus + {"notable": 2, "major": 4}.get(s.tier, 0)
+    return s.special.PER + s.special.AGI + bonus + NPC_INITIATIVE.get(s.tier, 0)
 
 
 def defense(s: Survivor) -> int:
@@ -54,7 +61,7 @@ def max_luck(s: Survivor) -> int:
     if s.beast is not None:
         return 0
     luck = s.special.LCK
-    return {"pc": luck, "notable": -(-luck // 2), "major": luck}.get(s.tier, 0)
+    return luck if s.tier in ("pc", "major") else -(-luck // 2) if s.tier == "notable" else 0
 
 
 def carry(s: Survivor) -> int:
@@ -109,7 +116,10 @@ def has(weapon: Weapon, quality: str) -> int:
 
 def resistance(s: Survivor, at: str, kind: str) -> int:
     """Damage Resistance at a location against a type of damage: natural, the better of clothing and outer piece, less what is broken."""
-    total: int = sum(getattr(one, kind) for one in s.dr if one.at in ("", "*", at))
+    total = 0
+    for one in s.dr:
+        if one.at in ("", "*", at):
+            total += getattr(one, kind)
     if s.apparel and kind != "poison":
         best = 0
         for piece in s.apparel:

@@ -42,11 +42,11 @@ def second_major(tree: Step | Session, s: Survivor) -> Reasons:
 
 def free_dice(s: Survivor, skill: str) -> int:
     """d20s that perks give to a test of a skill."""
-    return sum(perk.dice for perk in s.perks if perk.dice and perk.skill in ("", skill))
+    return sum(perk.dice for perk in s.perks if perk.skill in ("", skill)) if s.perks else 0
 
 
 def spend_once(step: Step, s: Survivor, pair: Pair) -> None:
     """Hindrances that go with one test are gone after it."""
-    if any(one.once and touches(one, pair) for one in s.hindrances):
+    if s.hindrances and any(one.once and touches(one, pair) for one in s.hindrances):
         kept: tuple[Hindrance, ...] = tuple(one for one in s.hindrances if not (one.once and touches(one, pair)))
         step.change("combatants", s.id, hindrances=kept)
