@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine import dice_epochs, gm, turns
+from engine import dice_epochs, gm
+from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 
 if TYPE_CHECKING:
@@ -54,4 +55,4 @@ def set_up(step: Step, setup: Setup) -> None:
         if seat.controls:
             step.change("seats", seat.id, controls=gm.checked_controls(step, (*step.seats[seat.id].controls, *seat.controls)))
     if setup.encounter:
-        turns.start(step, setup.encounter)
+        step.rules.start_encounter(step, GmEncounter(scene=setup.encounter))
