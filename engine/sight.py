@@ -96,9 +96,11 @@ def grade(rules: Ruleset, session: Session, kind: str, entity: Any, sight: Sight
     if kind == "pools":
         return None if entity.hidden else "public"
     if kind == "tests":
+        if entity.by in lost():
+            return None
         if any(one in sight.controls for one in participants(entity)):
             return ("part", lost())
-        return None if entity.hidden or entity.by in lost() else ("public", lost())
+        return None if entity.hidden else ("public", lost())
     if kind == "scenes":
         return None if entity.hidden else ("public", lost())
     if kind == "encounters":

@@ -31,10 +31,10 @@ def find(step: Step, test_id: str, *allowed: str) -> Test:
 
 
 def _in_sight(step: Step, test: Test) -> bool:
-    if any(step.controls(one) for one in participants(test)):
-        return True
     by = step.combatants.get(test.by)
-    return not test.hidden and by is not None and step.visible(by)
+    if by is None or not step.visible(by):
+        return False
+    return not test.hidden or any(step.controls(one) for one in participants(test))
 
 
 def participants(test: Test) -> tuple[str, ...]:
@@ -42,10 +42,15 @@ def participants(test: Test) -> tuple[str, ...]:
 
 
 def said(step: Step, test: Test, type: str, text: str, **data: Any) -> None:
-    """Say something of a test: to everyone, or to the GMs and those who take part when it, or who attempts it, is hidden."""
+    """Say something of a test: to everyone, or, when it is hidden, to the GMs and those who take part.
+
+    Whoever must not see its actor never hears of it.
+    """
     to: Iterable[str] | None = None
     by = step.combatants.get(test.by)
-    if test.hidden or (by is not None and concealed(step, by)):
+    if by is not None and concealed(step, by):
+        to = [seat.id for seat in step.seats.values() if seat.role == "gm" or test.by in seat.controls]
+    elif test.hidden:
         to = [seat.id for seat in step.seats.values() if seat.role == "gm" or any(c in seat.controls for c in participants(test))]
     step.emit(type, text, to=to, test=test.id, combatant=test.by, **data)
 

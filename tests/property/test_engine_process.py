@@ -15,7 +15,7 @@ import pytest
 
 import engine
 from tests.support import junk
-from tests.support.table import RULESETS, Table
+from tests.support.table import RULESETS, Table, state
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ THERE = """
 import hashlib, json, sys
 import msgspec
 import engine
-from tests.support.table import EPOCH, Table
+from tests.support.table import EPOCH, state
 
 found = []
 for ruleset, log in msgspec.msgpack.decode(sys.stdin.buffer.read()):
@@ -34,7 +34,7 @@ for ruleset, log in msgspec.msgpack.decode(sys.stdin.buffer.read()):
     views = [engine.view(rules, session, engine.sight_of(session, seat)) for seat in session.seats]
     options = [engine.options_of(rules, session, seat) for seat in session.seats]
     told = hashlib.sha256(msgspec.msgpack.encode([views, options])).hexdigest()
-    found.append([audit.verdict, audit.executed, hashlib.sha256(engine.encode_snapshot(session)).hexdigest(), told])
+    found.append([audit.verdict, audit.executed, hashlib.sha256(state(session)).hexdigest(), told])
 print(json.dumps([hash("a text"), found]))
 """
 
@@ -75,11 +75,11 @@ def test_an_audit_in_another_process_under_another_hash_seed_agrees_with_the_log
     assert there.returncode == 0, there.stderr.decode()
     hashed, found = json.loads(there.stdout)
     assert hashed != hash("a text"), "the other process hashes like this one, so this proves nothing"
-    for seed, table, (verdict, executed, state, told) in zip(seeds, tables, found, strict=True):
+    for seed, table, (verdict, executed, reached, told) in zip(seeds, tables, found, strict=True):
         about = f"the game of seed {seed}"
         assert verdict in ("ok", "unchecked"), about
         assert executed == len(table.entries), about
-        assert state == sha256(engine.encode_snapshot(table.session)).hexdigest(), about
+        assert reached == sha256(state(table.session)).hexdigest(), about
         views = [table.view(seat) for seat in table.session.seats]
         options = [engine.options_of(table.rules, table.session, seat) for seat in table.session.seats]
         assert told == sha256(msgspec.msgpack.encode([views, options])).hexdigest(), about

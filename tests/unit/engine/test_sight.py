@@ -184,6 +184,14 @@ def test_a_helper_out_of_sight_helps_unseen_even_those_who_take_part() -> None:
     assert all(MARK.encode() not in sent for sent in table.viewers["ann"].sent)
 
 
+def test_who_helps_somebody_unseen_does_not_learn_whom() -> None:
+    table = Table(setup=planted("duel"))
+    test = helping(table, by=f"{MARK}-ghost", helper="c1")
+    assert "tests" not in table.view("ann")
+    table.refused("ann", "unknown_id", "test.join", test=test, combatant="c1")
+    assert all(MARK.encode() not in sent for sent in table.viewers["ann"].sent)
+
+
 def _naming_fields() -> list[tuple[type[Command], str]]:
     rules = engine.ruleset("duel")
     return [
