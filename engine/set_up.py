@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine import dice_epochs, gm
 from engine.commands import GmEncounter
-from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 
 if TYPE_CHECKING:
