@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make run` to see it play, `make test` to see it hold.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test check bench soak clean venv system format
+.PHONY: help run test check bench soak chaos clean venv system format
 
 BIN := .venv/bin
 
@@ -29,6 +29,9 @@ bench: venv ## measure speed and size (minutes; nothing is asserted)
 
 soak: venv ## play for a long time while things break
 	@$(BIN)/python -m tests.soak $(ARGS)
+
+chaos: venv ## break servers and Redis under load, and check every promise (ARGS="--minutes 12")
+	@$(BIN)/python -m tests.chaos $(ARGS)
 
 clean: ## remove .venv and everything that was generated
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* build dist *.egg-info
