@@ -39,6 +39,7 @@ class Renderer:
                 self._touched.append((kind, entity_id, before.table, after.table))
             else:
                 self._touched.append((kind, entity_id, getattr(before, kind).get(entity_id), getattr(after, kind).get(entity_id)))
+        self._touched.sort(key=lambda touched: touched[0] != "combatants")
 
     def frame(self, sight: Sight) -> tuple[Hashable, dict[str, Any]]:
         entry = self.entry
@@ -70,6 +71,8 @@ class Renderer:
         shown: list[tuple[str, str, Hashable, Hashable]] = []
         in_or_out = self._wide
         for kind, entity_id, old, new in self._touched:
+            if kind != "combatants" and not in_or_out:
+                was_lost = is_lost  # nobody came or went (combatants are first), so the same ones are out of sight
             was = None if old is None else grade(rules, before, kind, old, sight, was_lost)
             now = None if new is None else grade(rules, after, kind, new, sight, is_lost)
             if was is not None or now is not None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from engine.dice import Dice, RolledFact
 from engine.entry import SYSTEM, Change, Drawn, Entry, Event, plain
@@ -28,17 +28,14 @@ MAX_CHANGES = 4000
 MAX_ROLLS = 400
 MAX_PROMPTS = 100
 
-SIGHT_FIELDS = frozenset(
-    {
-        ("seats", "role"),
-        ("seats", "controls"),
-        ("seats", "since"),
-        ("combatants", "hidden"),
-        ("scenes", "hidden"),
-        ("pools", "hidden"),
-        ("tests", "hidden"),
-    }
-)
+NOTHING: frozenset[str] = frozenset()
+SIGHT_FIELDS = {
+    "seats": frozenset({"role", "controls", "since"}),
+    "combatants": frozenset({"hidden"}),
+    "scenes": frozenset({"hidden"}),
+    "pools": frozenset({"hidden"}),
+    "tests": frozenset({"hidden"}),
+}
 """Fields that other entities' views depend on: an entry that changes one carries whole views."""
 
 
@@ -422,14 +419,11 @@ class Step:
                 changes.append(Change("-", kind, entity_id))
                 sight = sight or kind == "seats"
             else:
-                fields = {
-                    name: value
-                    for name in new.__struct_fields__
-                    if (value := getattr(new, name)) is not (was := getattr(old, name)) and value != was
-                }
+                values = zip(new.__struct_fields__, astuple(new), astuple(old), strict=True)
+                fields = {name: value for name, value, was in values if value is not was and value != was}
                 if fields:
                     changes.append(Change("=", kind, entity_id, fields))
-                    sight = sight or any((kind, name) in SIGHT_FIELDS for name in fields)
+                    sight = sight or not SIGHT_FIELDS.get(kind, NOTHING).isdisjoint(fields)
         entry = Entry(
             v=self.v,
             at=self.now_ms,
