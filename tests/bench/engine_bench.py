@@ -11,30 +11,32 @@ import engine
 from engine import Act, Renderer, SeededDice, Session, Setup
 from protocol.codec import MSGPACK
 from protocol.messages import Frame
-
-EPOCH = "0" * 16
+from tests.support import junk
+from tests.support.table import EPOCH, MASTER, Table
 
 
 def fight(ruleset: str, sample: str, seed: int, most: int = 600) -> tuple[Any, list[tuple[Session, Any, int]], list[bytes]]:
     """A fight by random legal options: (rules, [(session, act, now)], entries encoded)."""
-    rules = engine.ruleset(ruleset)
+    setup = Setup(ruleset=ruleset, sample=sample)
+    table = Table(ruleset, setup, watched=False)
     chance = random.Random(seed)
-    dice = SeededDice(b"bench" * 8, EPOCH)
-    session, entry = engine.create(
-        rules, Setup(ruleset=ruleset, sample=sample), session_id="benchbenchbenche", epoch=EPOCH, now_ms=1, dice=dice, stamp=EPOCH
-    )
-    entries = [engine.encode_entry(entry)]
     steps: list[tuple[Session, Any, int]] = []
-    act = Act(by="gm", command=rules.decode({"type": "gm.encounter", "scene": next(iter(session.scenes))}), id="b.1", stamp=EPOCH)
-    for n in range(2, most):
-        steps.append((session, act, n))
-        session, entry = engine.apply(rules, session, act, now_ms=n, dice=dice)
-        entries.append(engine.encode_entry(entry))
-        command, by = choose(rules, session, chance)
-        if command is None:
+
+    def send(by: str, raw: dict[str, Any]) -> bool:
+        before, now = table.session, table.now_ms
+        if not junk.attempt(table, by, raw):
+            return False
+        act = Act(by=by, command=table.rules.decode(raw), id=table.last.id, stamp=table.last.stamp)
+        steps.append((before, act, now))
+        return True
+
+    send("gm", {"type": "gm.encounter", "scene": next(iter(table.session.scenes))})
+    for _ in range(most):
+        chosen = junk.open_answer(table, chance) or junk.open_option(table, chance, group="turn")
+        if chosen is None or not table.session.encounters:
             break
-        act = Act(by=by, command=rules.decode(command), id=f"b.{n}", stamp=EPOCH)
-    return rules, steps, entries
+        send(*chosen)
+    return table.rules, steps, [engine.encode_entry(entry) for entry in table.entries]
 
 
 def samples(names: list[str] | None) -> list[tuple[str, str]]:
@@ -45,24 +47,6 @@ def samples(names: list[str] | None) -> list[tuple[str, str]]:
         if ready:
             found.append((name, next(iter(ready))))
     return found
-
-
-def choose(rules: Any, session: Session, chance: random.Random) -> tuple[dict[str, Any] | None, str]:
-    for prompt in session.prompts.values():
-        if prompt.answer is None and prompt.choices:
-            return {"type": "answer", "prompt": prompt.id, "choice": chance.choice(prompt.choices).value}, prompt.to
-    for seat in session.seats:
-        options = [one for one in rules.options(session, seat) if getattr(one, "group", "turn") == "turn"]
-        if options:
-            option = chance.choice(options)
-            command = dict(option.command)
-            for param in option.params:
-                if param.choices:
-                    command[param.name] = chance.choice(param.choices).value
-                elif param.default is not None:
-                    command[param.name] = param.default
-            return command, seat
-    return None, ""
 
 
 def timed(work: Any, items: list[Any]) -> dict[str, float]:
@@ -82,7 +66,7 @@ def timed(work: Any, items: list[Any]) -> dict[str, float]:
 
 def run(ruleset: str = "duel", sample: str = "yard") -> dict[str, Any]:
     rules, steps, entries = fight(ruleset, sample, 1)
-    dice = SeededDice(b"bench" * 8, EPOCH)
+    dice = SeededDice(MASTER, EPOCH)
     applied = [(before, *engine.apply(rules, before, act, now_ms=now, dice=dice)) for before, act, now in steps]
 
     def frames(one: Any) -> None:
