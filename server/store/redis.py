@@ -44,6 +44,7 @@ class _Open(NamedTuple):
     pipeline: GroupCommit
     due: DueIndex
     load: AsyncScript
+    top: AsyncScript
     set_meta: AsyncScript
 
 
@@ -114,6 +115,7 @@ class RedisStore:
             pipeline,
             DueIndex(clients.questions, self._keys),
             AsyncScript(clients.questions, script("load.lua")),
+            AsyncScript(clients.questions, script("top.lua")),
             AsyncScript(clients.questions, script("set_meta.lua")),
         )
         self._hints.start()
@@ -152,9 +154,9 @@ class RedisStore:
         )
 
     async def top(self, session: str) -> tuple[int, str] | None:
-        meta = self._keys.session(session).meta
-        v, stamp = await self._ask(lambda: self._redis.hmget(meta, ["v", "stamp"]))
-        return None if v is None else (int(v), stamp.decode())
+        keys = self._keys.session(session)
+        found = await self._ask(lambda: self._open.top(keys=[keys.log, keys.meta]))
+        return None if not found else (int(found[0]), found[1].decode())
 
     async def entries(self, session: str, after: int, limit: int = 1000) -> list[tuple[int, bytes]]:
         log = self._keys.session(session).log

@@ -12,6 +12,7 @@ import signal
 from collections.abc import Awaitable, Callable
 
 from tests.chaos.history import History, Loss, now
+from tests.chaos.player import PATIENCE_S
 from tests.chaos.world import Node, World, freeze, thaw
 
 COMMIT = b"append"
@@ -65,7 +66,8 @@ async def stop_node(chaos: Chaos) -> str:
     node = chaos.node()
     freeze(node)
     try:
-        await chaos.hold(2)
+        await asyncio.sleep(PATIENCE_S)
+        await chaos.hold(0.5)
     finally:
         thaw(node)
     return node.name

@@ -18,7 +18,8 @@ from tests.chaos.history import Acked, Broken, History, Refused, Saw, Sent, Unsu
 Message = dict[str, Any]
 Command = dict[str, Any]
 
-PATIENCE_S = 2.5
+PATIENCE_S = 1.7
+"""How long an answer may take. A wait for a replica that is away takes a second."""
 OPEN_FOR_AGAIN = frozenset({"unavailable", "read_only", "rate_limited", "shutting_down", "not_joined", "resync", "archived", "internal"})
 """Codes after which the same action is sent again with the same id."""
 NO_PLAY = ("gm.", "seat.", "dice.", "test.")
