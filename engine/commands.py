@@ -14,12 +14,12 @@ import msgspec
 from engine.rejected import Rejected
 from engine.session import Cover, Edge, Role
 
-Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
-MaybeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{0,64}$")]
+Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{1,64}$(?!\n)")]
+MaybeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{0,64}$(?!\n)")]
 Label = Annotated[str, msgspec.Meta(max_length=120)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Ids = Annotated[tuple[Id, ...], msgspec.Meta(max_length=64)]
-SettingKey = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$")]
+SettingKey = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$(?!\n)")]
 SettingValue = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 SafeInt = Annotated[int, msgspec.Meta(ge=-(2**53) + 1, le=2**53 - 1)]
 
@@ -110,7 +110,7 @@ class Prefs(Command, frozen=True, kw_only=True, tag="seat.prefs"):
     needs = "any"
     always = True
     quiet = True
-    kind: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$")]
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_.-]{1,40}$(?!\n)")]
     value: Literal["always", "never", "ask"]
 
 

@@ -5,6 +5,7 @@ The pure functions `create` and `apply` are the engine's whole surface for chang
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -306,16 +307,21 @@ def _upgrade(step: Step, command: c.Upgrade) -> None:
 def needs_upgrade(rules: Ruleset, session: Session) -> bool:
     """True when this code is newer than what the log was last written with. Raises Rejected("read_only") when it is older."""
     header = session.header
-    theirs = (header.schema, header.ruleset_schema)
-    ours = (SCHEMA, rules.schema_number)
-    if theirs[0] > ours[0] or theirs[1] > ours[1]:
+    theirs = (header.schema, header.ruleset_schema, *_numbers(header.engine, header.ruleset_version))
+    ours = (SCHEMA, rules.schema_number, *_numbers(ENGINE_VERSION, rules.version))
+    if any(their > our for their, our in zip(theirs, ours, strict=True)):
         raise Rejected(
             "read_only",
             "A newer server has taken this session over; this one is too old to write to it.",
-            theirs=list(theirs),
-            ours=list(ours),
+            theirs=list(theirs[:2]),
+            ours=list(ours[:2]),
         )
-    return theirs != ours or header.engine != ENGINE_VERSION or header.ruleset_version != rules.version
+    return theirs != ours
+
+
+def _numbers(*versions: str) -> tuple[tuple[int, ...], ...]:
+    """Versions as they are ordered: "0.10.2" comes after "0.9"."""
+    return tuple(tuple(int(part) for part in re.findall(r"\d+", version)) for version in versions)
 
 
 HANDLERS: dict[type, Callable[[Step, Any], None]] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from engine import commands as c
 from engine import notation
 from engine.dice import RolledFact
@@ -75,7 +77,14 @@ def roll(step: Step, command: c.Roll) -> None:
         rolls.append(rolled)
         return rolled.faces
 
-    result = notation.evaluate(expression, draw)
+    def again(positions: tuple[int, ...], sides: int) -> tuple[int, ...]:
+        rolled = step.roll(
+            len(positions), sides, purpose="free.again", actor=step.by, hidden=command.hidden, of=rolls[-1].n, positions=positions
+        )
+        rolls.append(rolled)
+        return rolled.faces
+
+    result = notation.evaluate(expression, draw, again)
     name = step.seats[step.by].name if step.by in step.seats else step.by
     text = f"{name} rolls {command.notation}: {result.total}."
     data: dict[str, Any] = {
@@ -84,6 +93,7 @@ def roll(step: Step, command: c.Roll) -> None:
         "label": command.label,
         "total": result.total,
         "effects": result.effects,
+        "groups": msgspec.to_builtins(result.groups),
         "rolls": [fact(one) for one in rolls],
     }
     step.emit("rolled", text, to=step.gms() if command.hidden else None, **data)

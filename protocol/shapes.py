@@ -115,7 +115,7 @@ class Option(_Shape, frozen=True):
     params: list[Param] = []
     cost: list[Cost] = []
     odds: bool = False
-    prompt: str | None = None
+    group: str = "turn"
 
 
 class Chance(_Shape, frozen=True):

@@ -17,6 +17,7 @@ from server.gateway.limits import client_address
 from server.gateway.websocket import origin_allowed
 from server.logs import get_logger
 from server.sessions.actor import SessionGone
+from server.sessions.watchdog import TooSlow
 from server.store import StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def _guarded(request: web.Request, handler: Next, server: Server) -> web.S
         if server.draining and request.path not in ALWAYS:
             raise Failure(Code.SHUTTING_DOWN, retry_after=1000)
         return await handler(request)
-    except Exception as problem:
+    except (Exception, TooSlow) as problem:
         if isinstance(problem, (AuthError, InviteError)) and problem.code not in (Code.BAD_COMMAND, Code.LIMIT):
             server.limits.refused(_address(request, server))
         failure = _failure(problem)
@@ -117,7 +118,7 @@ async def _guarded(request: web.Request, handler: Next, server: Server) -> web.S
         return _answer(request, failure)
 
 
-def _failure(problem: Exception) -> Failure:
+def _failure(problem: BaseException) -> Failure:
     """What a caller is told of anything that went wrong."""
     if isinstance(problem, Failure):
         return problem

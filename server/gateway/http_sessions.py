@@ -22,6 +22,7 @@ from server.gateway.http_base import Call, Claimed, Failure, Route
 from server.sessions.actor import Actor, SessionGone
 from server.sessions.jobs import Done
 from server.sessions.texts import detach
+from server.sessions.watchdog import watched
 
 MAX_WAIT: Final = 30
 SEARCHED: Final = 1000
@@ -189,7 +190,8 @@ async def post_command(call: Call) -> web.StreamResponse:
 async def get_options(call: Call) -> web.StreamResponse:
     found = await call.seated()
     session = found.actor.session
-    options = found.actor.rules.options(session, found.seat)
+    with watched():
+        options = engine.options_of(found.actor.rules, session, found.seat)
     return bodies.write(call.request, {"session": found.actor.id, "v": session.v, "options": options})
 
 
@@ -197,7 +199,9 @@ async def post_odds(call: Call) -> web.StreamResponse:
     found = await call.seated()
     body = await bodies.read(call.request, OddsBody)
     session = found.actor.session
-    odds = found.actor.rules.odds(session, found.seat, found.actor.rules.decode(body.command))
+    command = found.actor.rules.decode(body.command)
+    with watched():
+        odds = found.actor.rules.odds(session, found.seat, command)
     return bodies.write(call.request, {"session": found.actor.id, "v": session.v, "odds": odds})
 
 

@@ -281,7 +281,7 @@ class Socket:
         session = actor.session
         if isinstance(event, m.Options):
             with watched():
-                options = actor.rules.options(session, seat)
+                options = engine.options_of(actor.rules, session, seat)
             self.send(m.OptionsReply(event.id, event.session, session.v, options))
         elif isinstance(event, m.Odds):
             command = actor.rules.decode(bytes(event.command))

@@ -197,7 +197,7 @@ class Pilot:
                 return weight
         elif self.prefer is not None and names & set(self.prefer):
             return PREFERRED_WEIGHT
-        if any(NOT_PLAY.search(name) for name in names):
+        if option.get("group", "turn") != "turn" or any(NOT_PLAY.search(name) for name in names):
             return 0.0
         return ODDS_WEIGHT if option.get("odds") else 1.0
 
