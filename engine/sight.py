@@ -123,7 +123,10 @@ def view_entity(rules: Ruleset, session: Session, kind: str, entity: Any, seen: 
     """The fields of an entity at a grade, in plain form."""
     if kind == "combatants":
         return rules.view_combatant(session, entity, seen)
-    return VIEWS[kind](session, entity, seen)
+    shown = VIEWS[kind](session, entity, seen)
+    if kind == "tests":
+        shown.update(rules.view_test(session, entity, seen))
+    return shown
 
 
 def _seat(session: Session, seat: Seat, seen: Hashable) -> dict[str, Any]:
@@ -228,8 +231,6 @@ def _test(session: Session, test: Test, seen: Hashable) -> dict[str, Any]:
         "label": test.label,
         "status": test.status,
         "helpers": helpers,
-        "frame": _plain(test.frame),
-        "result": _plain(test.result),
     }
     if everything or (isinstance(seen, tuple) and seen[0] == "part"):
         shown["hidden"] = test.hidden

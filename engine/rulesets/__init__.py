@@ -73,6 +73,10 @@ class Ruleset(Protocol):
         """The fields that are shown at this grade, by listing them. Depends on the combatant, the grade and the header alone."""
         ...
 
+    def view_test(self, session: Session, test: Any, grade: Hashable) -> dict[str, Any]:
+        """What a test's frame and result show at this grade: "gm", ("part", unseen ids) for who takes part, ("public", unseen ids)."""
+        ...
+
     def spawn(self, step: Step, combatant_id: str, template: str, fields: Mapping[str, Any]) -> Combatant:
         """A combatant from a template of the pack (or "" for a plain one) with some fields set. Raises Rejected."""
         ...
@@ -179,6 +183,9 @@ class BaseRuleset:
 
     def grade_combatant(self, session: Session, combatant: Any, sight: Sight) -> Hashable | None:
         return "full" if sight.role == "gm" or combatant.id in sight.controls else "public"
+
+    def view_test(self, session: Session, test: Any, grade: Hashable) -> dict[str, Any]:
+        return {"frame": msgspec.to_builtins(test.frame), "result": msgspec.to_builtins(test.result)}
 
     def spawn(self, step: Step, combatant_id: str, template: str, fields: Mapping[str, Any]) -> Combatant:
         if template:
