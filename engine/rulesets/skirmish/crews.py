@@ -65,11 +65,14 @@ def alternate(crews: Mapping[str, list[str]]) -> list[str]:
     return [models[i] for i in range(longest) for models in crews.values() if i < len(models)]
 
 
-def order(step: Step, scene_id: str, models: list[str]) -> list[str]:
-    """Roll off which crew begins, and write everybody's rank. Of more than two crews the winner of one roll-off meets the next."""
+def order(step: Step, scene_id: str, models: list[str], begins: str | None = None) -> list[str]:
+    """Roll off which crew begins, and write everybody's rank. Of more than two crews the winner of one
+    roll-off meets the next. `begins` names the crew instead."""
     crews = crews_of(step, models)
     able = [side for side, members in crews.items() if any(turns.can_act(step, one) for one in members)]
-    if len(able) > 1:
+    if begins in crews:
+        crews = {begins: crews[begins], **{side: members for side, members in crews.items() if side != begins}}
+    elif len(able) > 1:
         first = able[0]
         for other in able[1:]:
             first = _crews_roll_off(step, scene_id, crews, first, other)

@@ -78,18 +78,16 @@ class Skirmish(BaseRuleset):
         return replace(made, template=template)
 
     def start_encounter(self, step: Step, command: GmEncounter) -> None:
-        """Roll off which crew begins. A refusal of the start itself comes from the kernel, after it."""
+        """Roll off which crew begins, unless the GM says whose model does (`first`)."""
         here = [one for one in step.combatants.values() if one.scene == command.scene and not one.out and one.kind != "object"]
         chosen = [one.id for one in here if not command.combatants or one.id in command.combatants]
-        crews.order(step, command.scene, chosen)
+        begins = step.combatant(command.first).side if command.first else None
+        crews.order(step, command.scene, chosen, begins)
         turns.start(step, command.scene, command.combatants)
 
     def initiative(self, step: Step, combatant: Any) -> int:
-        """The rank of the roll-off; where a set-up starts the fight, crews alternate in the order they came."""
-        if combatant.rank:
-            return int(combatant.rank)
-        ordered = crews.alternate(crews.crews_of(step, [one.id for one in step.combatants.values() if one.scene == combatant.scene]))
-        return len(ordered) - ordered.index(combatant.id)
+        """The rank from the roll-off; who joins later comes last until the next round."""
+        return int(combatant.rank)
 
     def turn_started(self, step: Step, combatant: Any) -> None:
         step.change("combatants", combatant.id, acted=False, moved=False, chosen=False)
