@@ -307,16 +307,19 @@ def _upgrade(step: Step, command: c.Upgrade) -> None:
 def needs_upgrade(rules: Ruleset, session: Session) -> bool:
     """True when this code is newer than what the log was last written with. Raises Rejected("read_only") when it is older."""
     header = session.header
-    theirs = (header.schema, header.ruleset_schema, *_numbers(header.engine, header.ruleset_version))
-    ours = (SCHEMA, rules.schema_number, *_numbers(ENGINE_VERSION, rules.version))
-    if any(their > our for their, our in zip(theirs, ours, strict=True)):
+    theirs = (header.schema, header.ruleset_schema)
+    ours = (SCHEMA, rules.schema_number)
+    their_code, our_code = _numbers(header.engine, header.ruleset_version), _numbers(ENGINE_VERSION, rules.version)
+    older_than_shape = any(their > our for their, our in zip(theirs, ours, strict=True))
+    older_than_code = any(their > our for their, our in zip(their_code, our_code, strict=True))
+    if older_than_shape or older_than_code:
         raise Rejected(
             "read_only",
             "A newer server has taken this session over; this one is too old to write to it.",
-            theirs=list(theirs[:2]),
-            ours=list(ours[:2]),
+            theirs=list(theirs),
+            ours=list(ours),
         )
-    return theirs != ours
+    return theirs != ours or their_code != our_code
 
 
 def _numbers(*versions: str) -> tuple[tuple[int, ...], ...]:
