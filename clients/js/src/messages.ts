@@ -276,7 +276,7 @@ export interface Option {
   params?: Param[];
   cost?: Cost[];
   odds?: boolean;
-  prompt?: string | null;
+  group?: string;
   [more: string]: unknown;
 }
 
