@@ -1,4 +1,4 @@
-"""Dustup in a terminal. `play` is the plain line mode: for pipes, screen readers and any terminal there is."""
+"""Dustup in a terminal: the full-screen app in `app/`, and plain lines (`play`) for pipes, screen readers and any terminal there is."""
 
 from .line import play
 

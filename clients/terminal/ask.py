@@ -53,7 +53,7 @@ class Asker:
                 raise Cancelled
             if not typed and (param.get("default") is not None or param.get("optional")):
                 return param.get("default")
-            value = _read(kind, typed, param, choices)
+            value = read(kind, typed, param, choices)
             if value is not None:
                 return value
             one_of = f" Say a number from 1 to {len(choices)}." if choices else ""
@@ -70,7 +70,7 @@ class Asker:
             self._say(f"  {number}. {clean(choice.get('text') or choice['value'])}" + (f"; {odds_line(odds)}" if odds else ""))
 
 
-def _read(kind: str, typed: str, param: Mapping[str, Any], choices: list[Any]) -> Any:
+def read(kind: str, typed: str, param: Mapping[str, Any], choices: list[Any]) -> Any:
     """What was typed as a value, or None when it does not fit."""
     if kind == "choice":
         if typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
@@ -83,12 +83,12 @@ def _read(kind: str, typed: str, param: Mapping[str, Any], choices: list[Any]) -
     if len(numbers) != len(typed.split()) or not numbers:
         return None
     if kind == "ints":
-        enough = _within(len(numbers), param.get("least"), param.get("most"))
-        return numbers if enough and all(_within(each, param.get("low"), param.get("high")) for each in numbers) else None
-    return numbers[0] if len(numbers) == 1 and _within(numbers[0], param.get("min"), param.get("max")) else None
+        enough = within(len(numbers), param.get("least"), param.get("most"))
+        return numbers if enough and all(within(each, param.get("low"), param.get("high")) for each in numbers) else None
+    return numbers[0] if len(numbers) == 1 and within(numbers[0], param.get("min"), param.get("max")) else None
 
 
-def _within(value: int, low: int | None, high: int | None) -> bool:
+def within(value: int, low: int | None, high: int | None) -> bool:
     return (low is None or low <= value) and (high is None or value <= high)
 
 

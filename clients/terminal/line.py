@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import dustup
 
 from . import show
 from .ask import Asker, Cancelled, EndOfInput
+from .door import NoInvite, find
 from .lines_in import LinesIn, Source
+from .offers import answers, with_defaults
 from .words import clean, damage_line, odds_line
 
 HELP = """\
@@ -46,24 +48,17 @@ async def play(link: str, *, seat_token: str | None = None, session: str | None 
         stdout.flush()
 
     try:
-        where = dustup.parse_link(link)
-        token = seat_token or where.token
-        session = session or where.session
-        if token is None and where.code is not None:
-            seat = await dustup.http.redeem(where.url, where.code)
-            token, session = str(seat["token"]), seat.get("session", session)
-            say("The invite is yours. To come back later, use this token:")
-            say(f"  {clean(token)}")
-        if token is None:
-            say("This address has no invite in it: give a join link, or a token with --token.")
-            return 1
-        async with dustup.connect(where.url, token) as client:
-            table = await client.join(session or _only_session(client), history=50)
+        door = await find(link, token=seat_token, session=session, say=say)
+        async with dustup.connect(door.url, door.token) as client:
+            table = await client.join(door.session or _only_session(client), history=50)
             lines = LinesIn(stdin)
             try:
                 return await LineMode(client, table, lines, say).run()
             finally:
                 lines.close()
+    except NoInvite as error:
+        say(str(error))
+        return 1
     except dustup.DustupError as error:
         say(f"Sorry: {clean(error)}")
         return 1
@@ -198,7 +193,7 @@ class LineMode:
         ids = {prompt["id"] for prompt in prompts}
         offered = [option for option in options if option.get("prompt") is None or option["prompt"] not in ids]
         self.options_v = options.v
-        self.choices = [choice for prompt in prompts for choice in _answers(prompt)] + offered
+        self.choices = [choice for prompt in prompts for choice in answers(prompt)] + offered
         shown = json.dumps([prompts, offered], sort_keys=True)
         if only_if_new and shown == self._shown:
             return
@@ -207,7 +202,7 @@ class LineMode:
         for prompt in prompts:
             for line in show.prompt_lines(prompt, self.client.now()):
                 self.say(line)
-            for choice in _answers(prompt):
+            for choice in answers(prompt):
                 number += 1
                 self.say(f"  {number}. {clean(choice['text'])}")
         if offered:
@@ -222,13 +217,9 @@ class LineMode:
         """The odds of a command of this option; None when it has none, or details are missing that have no default."""
         if not option.get("odds"):
             return None
-        whole = dict(command)
-        for param in option.get("params") or []:
-            if param["name"] in whole or param.get("optional"):
-                continue
-            if param.get("default") is None:
-                return None
-            whole[param["name"]] = param["default"]
+        whole = with_defaults(option, command)
+        if whole is None:
+            return None
         try:
             return await self.table.odds(whole)
         except dustup.Refused:
@@ -331,18 +322,3 @@ class LineMode:
             self.say(line)
         for line in show.scene_lines(table.view, table.seat):
             self.say(line)
-
-
-def _answers(prompt: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    """The answers to a prompt in the form of options; numbers that an answer needs become a param."""
-    wanted = prompt.get("ints") or {}
-    answers = []
-    for choice in prompt.get("choices") or [{"value": "", "text": "Give the numbers"}]:
-        answer: dict[str, Any] = {
-            "text": choice.get("text") or choice.get("value"),
-            "command": {"type": "answer", "prompt": prompt["id"], "choice": choice["value"]},
-        }
-        if wanted and wanted.get("choice", "") in ("", choice["value"]):
-            answer["params"] = [{**wanted, "name": "ints", "kind": "ints", "text": "Numbers"}]
-        answers.append(answer)
-    return answers

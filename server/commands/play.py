@@ -14,8 +14,9 @@ Examples:
   DUSTUP_TOKEN=... dustup play http://127.0.0.1:8750 --session TABLE
 
 \b
-Keep the quotes: a shell may take # for a comment. Numbers do what the list shows
-under them, ? helps, quit leaves; your seat stays yours.
+Keep the quotes: a shell may take # for a comment. ? helps in both ways of playing.
+In plain lines numbers do what the list shows under them, and quit leaves; in the
+full-screen app Ctrl+Q leaves. Your seat stays yours.
 """
 
 
@@ -24,19 +25,23 @@ under them, ? helps, quit leaves; your seat stays yours.
 @click.option("--token", metavar="TOKEN", envvar="DUSTUP_TOKEN", default=None, help="A seat or person token; better in DUSTUP_TOKEN.")
 @click.option("--token-file", type=click.File("r", encoding="utf-8"), default=None, help="A file with the token; - is standard input.")
 @click.option("--session", metavar="TABLE", default=None, help="Which table, when the token opens several.")
-def play(link: str, token: str | None, token_file: TextIO | None, session: str | None) -> int:
-    """Join the table of LINK in plain lines of text, good for pipes and screen readers.
+@click.option("--plain", is_flag=True, help="Plain lines of text, for screen readers; pipes get them anyway.")
+@click.option("--language", metavar="LANG", default=None, help="en or zh_TW, for the app; else as LANG says.")
+def play(link: str, token: str | None, token_file: TextIO | None, session: str | None, plain: bool, language: str | None) -> int:
+    """Join the table of LINK: full screen on a terminal, else in plain lines of text.
 
     LINK is what the host sent you, or the address of a server together with a token.
     """
     import asyncio
 
     import dustup
-    from clients.terminal import play as play_lines
+    from clients.terminal.start import play as play_table
 
     if token_file is not None:
         token = token_file.read(4096).strip()
     where = dustup.parse_link(link)
     if where.code is None and where.token is None and token is None:
         raise click.UsageError("This address has no invite after its #: give a whole join link, or a token with --token-file.")
-    return asyncio.run(play_lines(link, seat_token=token, session=session, stdin=sys.stdin, stdout=sys.stdout))
+    return asyncio.run(
+        play_table(link, seat_token=token, session=session, stdin=sys.stdin, stdout=sys.stdout, plain=plain, language=language)
+    )

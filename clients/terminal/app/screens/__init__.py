@@ -1,0 +1,1 @@
+"""The app's screens: the table, and what opens over it."""
