@@ -257,7 +257,7 @@ class _Table:
                 if before is not None and event.epoch == before.epoch:
                     if event.how == "frame" and event.v != before.v + 1:
                         yield "gap", f"{event.client} got {event.v} after {before.v}"
-                    elif event.how != "frame" and event.v < before.v and not self._stood_on_lost(before):
+                    elif event.how != "frame" and event.v < before.v and not self._two_truths(event, before):
                         yield "gap", f"{event.client} was led back from {before.v} to {event.v} within one epoch"
                 stands[event.client] = event
             elif isinstance(event, Acked) and not event.id.endswith(".") and (before is None or before.v < event.v):
@@ -268,10 +268,12 @@ class _Table:
         if not self._excusable(ack.at):
             yield "untold", f"{ack.client} got the ack of {ack.v} while it stood at {stood.v if stood else 'nothing'}"
 
-    def _stood_on_lost(self, saw: Saw) -> bool:
-        """Whether a client stood on an entry that a lost primary took with it: a node that never had it leads the client back, and the
-        new epoch comes when a node that did looks at the log."""
-        return bool(self.evidence.losses) and saw.epoch != self.log.epoch and self.stamps.get(saw.v) != saw.stamp
+    def _two_truths(self, saw: Saw, stood: Saw) -> bool:
+        """Whether a client was led back because there were two logs at that time, or because it stood on an entry that a lost primary took
+        with it: a node that never had it leads the client back, and the new epoch comes when a node that did looks at the log."""
+        if self._excusable(saw.at):
+            return True
+        return bool(self.evidence.losses) and stood.epoch != self.log.epoch and self.stamps.get(stood.v) != stood.stamp
 
     # --- the end ----------------------------------------------------------------------------------------------------------
 

@@ -10,13 +10,16 @@ import asyncio
 import random
 import signal
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-from tests.chaos.history import History, Loss, now
+from tests.chaos.history import History, Loss, Saw, now
 from tests.chaos.player import PATIENCE_S
 from tests.chaos.world import Node, World, freeze, thaw
 
 COMMIT = b"append"
 """What stands in every request that appends a step, and in no other."""
+NOTICE_LIMIT_S = 30.0
+"""A server looks at the log of a live table every 20 s even when nobody acts."""
 SLACK_S = 1.0
 """Replication is asynchronous: what was acknowledged this long before the cut may not have reached the replica on a busy machine."""
 
@@ -36,6 +39,33 @@ class Chaos:
     async def hold(self, share: float = 1.0) -> None:
         """Let the fault last."""
         await asyncio.sleep(self.rng.uniform(0.5, 1.5) * self.hold_s * share)
+
+    async def noticed(self, since: int) -> None:
+        """Wait until every table that lost what a client saw (in the notes from `since` on) has a new epoch. Raises TimeoutError.
+
+        What comes of it when those who knew die before they look is a known limit (docs/faults.md).
+        """
+        async with asyncio.timeout(NOTICE_LIMIT_S), self.world.ask() as connection:
+            asked: Any = connection
+            while [one for one in self._seen(since) if not await self._kept(asked, one)]:  # noqa: ASYNC110 - nodes do not tell
+                await asyncio.sleep(0.2)
+
+    def _seen(self, since: int) -> list[Saw]:
+        """The newest thing seen in each epoch of each table by each client."""
+        newest: dict[tuple[str, str, str], Saw] = {}
+        for event in self.history.evidence.events[since:]:
+            if isinstance(event, Saw) and event.session not in self.history.evidence.gone:
+                key = (event.session, event.epoch, event.client)
+                if key not in newest or event.v >= newest[key].v:
+                    newest[key] = event
+        return list(newest.values())
+
+    async def _kept(self, asked: Any, saw: Saw) -> bool:
+        base = f"dustup:{{{saw.session}}}:"
+        if await asked.hget(base + "meta", "epoch") != saw.epoch.encode():
+            return True
+        found = await asked.xrange(base + "log", f"{saw.v}-0", f"{saw.v}-0")
+        return bool(found) and found[0][1][b"s"] == saw.stamp.encode()
 
     def node(self) -> Node:
         return self.rng.choice(self.world.nodes)
@@ -112,7 +142,7 @@ async def cut_node(chaos: Chaos) -> str:
 
 async def failover(chaos: Chaos) -> str:
     """The replica hears nothing for a while, the primary dies, the replica takes over without what was acknowledged meanwhile."""
-    world = chaos.world
+    world, since = chaos.world, len(chaos.history.evidence.events)
     start = now()
     world.replication.cut()
     await chaos.hold()
@@ -120,12 +150,13 @@ async def failover(chaos: Chaos) -> str:
     chaos.mended()
     chaos.history.evidence.losses.append(Loss(start=start - SLACK_S, end=now() + SLACK_S))
     await world.new_replica()
+    await chaos.noticed(since)
     return "replica promoted"
 
 
 async def failover_outgrown(chaos: Chaos) -> str:
     """As failover, while a node with the lost entries in memory is cut off: the new log outgrows the old one before it looks again."""
-    world, node = chaos.world, chaos.node()
+    world, node, since = chaos.world, chaos.node(), len(chaos.history.evidence.events)
     start = now()
     world.replication.cut()
     await chaos.hold(0.3)
@@ -136,12 +167,13 @@ async def failover_outgrown(chaos: Chaos) -> str:
     node.proxy.heal()
     chaos.mended()
     await world.new_replica()
+    await chaos.noticed(since)
     return f"{node.name} looked away"
 
 
 async def failover_split(chaos: Chaos) -> str:
     """The replica takes over while the old primary lives on for one node: for a while there are two truths, then one."""
-    world, node = chaos.world, chaos.node()
+    world, node, since = chaos.world, chaos.node(), len(chaos.history.evidence.events)
     start = now()
     world.replication.cut()
     await world.promote(left_behind={node.name})
@@ -150,6 +182,7 @@ async def failover_split(chaos: Chaos) -> str:
     chaos.mended()
     chaos.history.evidence.losses.append(Loss(start=start - SLACK_S, end=now() + SLACK_S))
     await world.new_replica()
+    await chaos.noticed(since)
     return f"{node.name} left behind"
 
 

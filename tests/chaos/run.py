@@ -135,8 +135,7 @@ async def run(plan: Plan, folder: Path, say: Say = print) -> Result:
             say(f"{happened.began:6.1f} s  {name}: {happened.where}, {happened.mended - happened.began:.1f} s")
             await asyncio.sleep(rng.uniform(0.5, 1.5) * plan.rest_s)
         over.set()
-        outcomes = await asyncio.gather(*playing, return_exceptions=True)
-        failures += [f"a client failed: {type(one).__name__}: {one}" for one in outcomes if one is not None]
+        failures += await ended(playing)
         if not failures:
             failures += await stage.settle()
         await stage.gather_evidence()
@@ -146,6 +145,16 @@ async def run(plan: Plan, folder: Path, say: Say = print) -> Result:
     if failures:
         (folder / "history.json").write_bytes(msgspec.json.encode(history.evidence.events))
     return Result(plan=plan, verdict=verdict, faults=faults, failures=failures, seconds=round(now() - began, 1))
+
+
+async def ended(playing: list[asyncio.Task[None]]) -> list[str]:
+    """Let every client finish the action it is at. What went wrong with any."""
+    _, late = await asyncio.wait(playing, timeout=CATCH_UP_S)
+    for task in late:
+        task.cancel()
+    outcomes = await asyncio.gather(*playing, return_exceptions=True)
+    wrong = [f"a client failed: {type(one).__name__}: {one}" for one in outcomes if isinstance(one, Exception)]
+    return [*wrong, f"{len(late)} clients got no answer to their last action within {CATCH_UP_S:.0f} s"] if late else wrong
 
 
 class Stage:
