@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import resource
 import signal
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -203,7 +204,32 @@ async def jump_clock(chaos: Chaos) -> str:
 
 
 async def fill_disk(chaos: Chaos) -> str:
-    """Redis cannot write its snapshot and refuses every change with MISCONF, until there is room again."""
+    """Redis has no room: it refuses every change with MISCONF, or dies when it had promised the disk, until there is room again."""
+    if hasattr(resource, "prlimit") and chaos.rng.random() < 0.6:
+        return await _full_log(chaos)
+    return await _full_snapshot(chaos)
+
+
+async def _full_log(chaos: Chaos) -> str:
+    """The append-only file may not grow: the very writes that were just done do not fit."""
+    world, redis = chaos.world, chaos.world.primary
+    largest = max(file.stat().st_size for file in (redis.folder / "appendonlydir").iterdir())
+    pid, (_, hard) = redis.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (largest + chaos.rng.randint(1, 3000), hard))
+    await chaos.hold()
+    if world.durability == "always":
+        await world.restart_primary()  # it has ended itself, if anything was written
+        chaos.mended()
+        await world.until_replicated()
+        return "append-only file, died"
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+    async with world.ask() as asked:
+        await world.until(asked, "aof_last_write_status", "ok")
+    return "append-only file"
+
+
+async def _full_snapshot(chaos: Chaos) -> str:
+    """A snapshot that it has to make cannot be written."""
     redis = chaos.world.primary
     obstacle = redis.folder / "dump.rdb"
     obstacle.unlink(missing_ok=True)
@@ -218,7 +244,7 @@ async def fill_disk(chaos: Chaos) -> str:
         await chaos.world.until(asked, "rdb_last_bgsave_status", "ok")
         chaos.mended()
         await asked.config_set("save", "")
-    return "MISCONF"
+    return "snapshot"
 
 
 async def delete_keys(chaos: Chaos) -> str:

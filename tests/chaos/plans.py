@@ -19,7 +19,7 @@ def _faults(seed: int, named: str) -> tuple[str, ...]:
 
 def short_plan(seed: int, mode: str, faults: str = "") -> Plan:
     """As many faults as fit into about half a minute of play."""
-    return Plan(seed=seed, mode=mode, faults=_faults(seed, faults), seconds=24, nodes=3, tables=6, hold_s=0.8, rest_s=0.4)
+    return Plan(seed=seed, mode=mode, faults=_faults(seed, faults), seconds=20, nodes=3, tables=6, hold_s=0.8, rest_s=0.4)
 
 
 def long_plan(seed: int, mode: str, faults: str = "") -> Plan:

@@ -16,6 +16,7 @@ from tests.support.redis_server import available_servers
 
 @pytest.mark.chaos
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 @pytest.mark.skipif(not available_servers(), reason="no Redis or Valkey program here")
 async def test_nothing_is_lost_doubled_or_reordered_while_servers_and_redis_break(tmp_path: Path) -> None:
     """Set CHAOS_SEED to run one plan again; every run draws another."""

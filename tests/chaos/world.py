@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from tests.chaos.proxy import Address, Proxy
-from tests.support.redis_server import RedisProcess
+from tests.support.redis_server import RedisProcess, any_server
 
 ROOT = Path(__file__).parents[2]
 SECRET = "one-secret-that-every-node-of-a-run-signs-with"
@@ -98,6 +99,7 @@ class World:
 
     def __init__(self, folder: Path, *, nodes: int, durability: str) -> None:
         self.folder, self.durability = folder, durability
+        self._program = _without_file_size_signal(folder)
         self.primary = self._redis()
         self.replica = self._redis()
         self.replication = Proxy(lambda: ("127.0.0.1", self.primary.port))
@@ -111,7 +113,7 @@ class World:
     def _redis(self) -> RedisProcess:
         number = len(getattr(self, "_all_redis", [])) or (1 if hasattr(self, "primary") else 0)
         settings = {"appendfsync": "always" if self.durability == "always" else "no", "repl-timeout": "5", "repl-ping-replica-period": "1"}
-        return RedisProcess(self.folder / f"redis{number}", settings={**settings, "repl-backlog-size": "16mb"})
+        return RedisProcess(self.folder / f"redis{number}", program=self._program, settings={**settings, "repl-backlog-size": "16mb"})
 
     async def __aenter__(self) -> World:
         try:
@@ -210,6 +212,15 @@ class World:
             await asyncio.to_thread(server.start)
         await self.replicate()
         await asyncio.gather(*(node.start() for node in self.nodes))
+
+
+def _without_file_size_signal(folder: Path) -> Path:
+    """A Redis program that gets an error, as on a full disk, when it may not write: not the signal that comes with such a limit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "redis.sh"
+    program.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec {shlex.quote(str(any_server()))} \"$@\"\n")
+    program.chmod(0o755)
+    return program
 
 
 def freeze(node: Node) -> None:
