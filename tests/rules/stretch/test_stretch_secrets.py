@@ -1,0 +1,24 @@
+"""Random play of several seats under stretch, junk commands and undo included, leaks nothing and leads every seat to its view."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import engine
+from engine import Setup
+from engine.rulesets.stretch import RULES
+from tests.property.test_engine_machine import Play
+from tests.support import secrets, table
+
+engine.register(RULES)
+table.STARTS.setdefault("stretch", lambda: Setup(ruleset="stretch", sample="culvert", encounter="culvert"))
+secrets.HIDDEN_FIELDS.setdefault("stretch", {"dt": 977, "stimpaks": 983})
+
+
+class StretchPlay(Play):
+    ruleset = "stretch"
+
+
+def test_random_play_of_several_seats_holds_every_promise() -> None:
+    run_state_machine_as_test(StretchPlay, settings=settings(max_examples=15, stateful_step_count=40))
