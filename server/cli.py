@@ -41,6 +41,10 @@ Examples:
 """
 
 
+class ReaderLeft(Exception):
+    """Whoever read our standard output has gone; there is nobody to tell anything."""
+
+
 class Root(click.Group):
     """The group of all subcommands. Loads one when it is needed, and shows errors as one sentence."""
 
@@ -67,6 +71,17 @@ class Root(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BaseException as error:
+            from server.commands._errors import innermost
+
+            # As itself, click would end it with 1, which here means that a check found a difference.
+            if isinstance(innermost(error), BrokenPipeError):
+                raise ReaderLeft from None
+            raise
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -92,8 +107,8 @@ def _tell(error: BaseException, *, debug: bool) -> int:
     error = innermost(error)
     if isinstance(error, SystemExit):
         raise error
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our lines has gone. Python would complain once more when it flushes on its way out.
+    if isinstance(error, ReaderLeft | BrokenPipeError):
+        # Python would complain once more when it flushes on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -108,7 +123,7 @@ def _tell(error: BaseException, *, debug: bool) -> int:
     return code
 
 
-@click.group(cls=Root, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("dustup", cls=Root, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, "-V", "--version", prog_name="dustup", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="When something fails, show where in the program.")
 def main(debug: bool) -> None:
