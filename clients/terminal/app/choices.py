@@ -72,6 +72,8 @@ class Choices(OptionList):
         self._names: Names | None = None
         self._heads: dict[str, Mapping[str, Any]] = {}
         self._now = 0
+        self._several = False
+        """Whether the offers are those of more than one combatant, so that each must say whose it is."""
 
     def show(self, offers: list[Offer], names: Names, now: int) -> None:
         """Replace the list. The same offer stays highlighted, else the first one is."""
@@ -80,6 +82,7 @@ class Choices(OptionList):
         self._heads = {}
         entries: list[Option] = []
         grouped = False
+        self._several = len({offer.option.get("combatant") for offer in offers if offer.option.get("combatant")}) > 1
         for number, offer in enumerate(offers, 1):
             if offer.prompt is not None and offer.prompt["id"] not in self._heads:
                 self._heads[offer.prompt["id"]] = offer.prompt
@@ -113,7 +116,7 @@ class Choices(OptionList):
     def _question(self, prompt: Mapping[str, Any]) -> Text:
         assert self._names is not None
         texts = self._names.texts
-        line = Text("? ", "bold yellow").append(self._names.prompt(prompt), "bold")
+        line = Text().append("? ", "bold yellow").append(self._names.prompt(prompt), "bold")
         deadline = prompt.get("deadline")
         if isinstance(deadline, int):
             left = deadline - self._now
@@ -130,9 +133,9 @@ class Choices(OptionList):
 
     def _line(self, number: int, offer: Offer) -> Text:
         assert self._names is not None
-        line = Text(f"{number}" if number < 10 else "·", "dim").append(f" {offer.text}", "not dim")
+        line = Text().append(f"{number}" if number < 10 else "·", "dim").append(f" {offer.text}")
         who = self._names.of(str(offer.option.get("combatant") or "")) if offer.prompt is None else None
-        if who and who not in offer.text:
+        if who and self._several and who not in offer.text:
             line.append(f" ({who})", "cyan")
         if offer.prompt is not None and offer.option["command"].get("choice") == offer.prompt.get("default"):
             line.append(f" ({self._names.texts('prompt.default')})", "dim")

@@ -25,7 +25,7 @@ def _text(name: str, names: Names, **more: Any) -> Mapping[str, Any]:
 
 
 def _entities(names: Names, kind: str) -> list[tuple[Any, str]]:
-    return [(id, clean(each.get("name") or each.get("label") or id)) for id, each in names.view.get(kind, {}).items()]
+    return [(id, names.of(id) or clean(each.get("name") or each.get("label") or id)) for id, each in names.view.get(kind, {}).items()]
 
 
 def _places(names: Names) -> list[tuple[Any, str]]:
@@ -39,7 +39,7 @@ def _places(names: Names) -> list[tuple[Any, str]]:
 def _hidden(names: Names, hidden: bool) -> list[tuple[Any, str]]:
     """What can be shown to players, or hidden from them: things with a mark of their own, and zones."""
     found: list[tuple[Any, str]] = [
-        ({"kind": kind, "id": id}, clean(each.get("name") or each.get("label") or id))
+        ({"kind": kind, "id": id}, names.of(id) or id)
         for kind in ("combatants", "scenes", "pools", "tests")
         for id, each in names.view.get(kind, {}).items()
         if bool(each.get("hidden")) is hidden

@@ -30,7 +30,7 @@ def roll_text(roll: Mapping[str, Any], names: Names) -> Text:
     """One roll as dice: `2d20 [12] [7]  re-rolls #20`."""
     texts = names.texts
     faces = [each for each in roll.get("faces") or [] if isinstance(each, int)]
-    line = Text(f"{len(faces)}d{clean(roll.get('sides', '?'))} ", "dim")
+    line = Text().append(f"{len(faces)}d{clean(roll.get('sides', '?'))} ", "dim")
     kept = sum(each[1] for each in roll.get("kept") or [] if isinstance(each, list) and len(each) == 2 and isinstance(each[1], int))
     for place, face in enumerate(faces):
         line.append(f"[{face}]", "bold underline" if place < kept else "bold")
@@ -105,7 +105,8 @@ def odds_lines(odds: Mapping[str, Any], names: Names, width: int) -> list[Text]:
     lines = []
     for part in odds.get("parts") or []:
         label = names.texts.word("odds", str(part.get("name"))) or clean(part.get("text") or part.get("name") or "")
-        lines.append(Text(f"{percent(part.get('p')):>6} ", "bold").append(cut(f"{label}  ({clean(part.get('p'))})", max(width - 7, 8))))
+        told = cut(f"{label}  ({clean(part.get('p'))})", max(width - 7, 8))
+        lines.append(Text().append(f"{percent(part.get('p')):>6} ", "bold").append(told))
     damage = odds.get("damage") or []
     if damage:
         told = "  ".join(f"{clean(each.get('value'))}: {percent(each.get('p'))}" for each in damage)
@@ -115,10 +116,19 @@ def odds_lines(odds: Mapping[str, Any], names: Names, width: int) -> list[Text]:
     return lines
 
 
+def odds_brief(odds: Mapping[str, Any], names: Names) -> list[Text]:
+    """Exact chances in at most three lines, for where there is little room."""
+    line = Text()
+    for part in odds.get("parts") or []:
+        label = names.texts.word("odds", str(part.get("name"))) or clean(part.get("text") or part.get("name") or "")
+        line.append("  " if line else "").append(percent(part.get("p")), "bold").append(f" {label}")
+    return [line, *odds_lines({**odds, "parts": []}, names, 10_000)]
+
+
 def turn_line(names: Names, encounter: Mapping[str, Any], own: set[str]) -> Text:
     """The order of a fight from whose turn it is: `Round 2  ▶ Reed (yours) → Wick → ✓ Stray`."""
     view, texts = names.view, names.texts
-    line = Text(texts("turns.round", n=clean(encounter.get("round", "?"))) + "  ", "bold")
+    line = Text().append(texts("turns.round", n=clean(encounter.get("round", "?"))) + "  ", "bold")
     current = str(encounter.get("current") or "")
     following = next_up(view, encounter)
     if not current:
@@ -126,7 +136,7 @@ def turn_line(names: Names, encounter: Mapping[str, Any], own: set[str]) -> Text
     for place, id in enumerate(_from(encounter, current)):
         if place or not current:
             line.append(" → " if place else " ", "dim")
-        name = clean(view.get("combatants", {}).get(id, {}).get("name") or id) + (f"*{''}" if id in own else "")
+        name = names.combatant(id) + ("*" if id in own else "")
         if id == current:
             line.append(f"▶ {name}" + (f" ({texts('turns.yours')})" if id in own else ""), "reverse bold")
         elif view.get("combatants", {}).get(id, {}).get("out"):
@@ -170,8 +180,8 @@ def pools_line(names: Names) -> Text | None:
 def card(id: str, entity: Mapping[str, Any], names: Names, own: set[str], current: set[str], width: int) -> Text:
     """A combatant in a few lines: name and marks, bars, then whatever else the view shows of it."""
     texts = names.texts
-    head = Text("▶ " if id in current else "  ", "bold")
-    head.append(clean(entity.get("name") or id), "bold" + (" reverse" if id in current else ""))
+    head = Text("▶ " if id in current else "  ")
+    head.append(names.combatant(id), "bold" + (" reverse" if id in current else ""))
     for mark, on in (("card.yours", id in own), ("card.out", entity.get("out")), ("card.hidden", entity.get("hidden"))):
         if on:
             head.append(f" [{texts(mark)}]", "cyan" if mark == "card.yours" else "yellow")
@@ -185,7 +195,8 @@ def card(id: str, entity: Mapping[str, Any], names: Names, own: set[str], curren
 def _figures(entity: Mapping[str, Any], texts: Any, names: Names, width: int) -> Iterator[Text]:
     bars, words, rest = Text(), [], []
     for field, value in entity.items():
-        if field in STRUCTURE or (field.startswith("max_") and field[4:] in entity) or value in (None, False, "", [], {}):
+        nothing = value is False or (not value and not isinstance(value, int))
+        if nothing or field in STRUCTURE or (field.startswith("max_") and field[4:] in entity):
             continue
         label = clean(texts.field(field))
         most = entity.get(f"max_{field}")

@@ -14,7 +14,7 @@ from ..words import clean
 from .cells import wrap
 from .lines import LinesView
 from .names import Names
-from .sketch import distances, sketch
+from .sketch import distances, sketch, widths
 
 Scene = Mapping[str, Any]
 
@@ -50,9 +50,15 @@ def scene_lines(names: Names, seat: str, scene_id: str, width: int) -> list[Text
     away = distances(ways, here) if here in zones else {}
     unseen = {b if a == here else a for a, b in _pairs(scene.get("blind")) if here in (a, b)}
     boxes = {}
-    inner = max(width - 2, 14) if len(zones) < 2 else max(width // 2 - 4, 14)
+    room = widths(zones, [(a, b) for a, b in ways if a in zones and b in zones and a != b], width)
     for id, zone in zones.items():
-        boxes[id] = (_title(id, zone, names, away, unseen, here), _inside(id, zone, scene_id, names, seat, inner))
+        title, far = _title(id, zone, here), _far(id, zone, names, away, unseen, here)
+        inside = _inside(id, zone, scene_id, names, seat, room[id])
+        if title.cell_len + far.cell_len <= room[id] - 2:
+            title.append_text(far)
+        elif far:
+            inside.insert(0, far)
+        boxes[id] = (title, inside)
     rows = sketch(boxes, ways, width).text()
     rows += [line for note in _notes(scene, zones, person, names) for line in wrap(note, width)]
     elsewhere = [
@@ -65,17 +71,22 @@ def scene_lines(names: Names, seat: str, scene_id: str, width: int) -> list[Text
     return rows
 
 
-def _title(id: str, zone: Scene, names: Names, away: Mapping[str, int], unseen: set[str], here: str) -> Text:
+def _title(id: str, zone: Scene, here: str) -> Text:
+    return Text().append(f" {clean(zone.get('name') or id)} ", "bold" + (" reverse" if id == here else ""))
+
+
+def _far(id: str, zone: Scene, names: Names, away: Mapping[str, int], unseen: set[str], here: str) -> Text:
+    """How far a zone is and whether it can be seen from where somebody acts; "" for the place itself."""
     texts = names.texts
-    title = Text(f" {clean(zone.get('name') or id)} ", "bold" + (" reverse" if id == here else ""))
+    line = Text()
     if here and id != here:
         far = away.get(id)
-        title.append(f"{texts('map.far', n=far) if far is not None else texts('map.no_way')} ", "cyan")
+        line.append(f"{texts('map.far', n=far) if far is not None else texts('map.no_way')} ", "cyan")
         if id in unseen:
-            title.append(f"{texts('map.unseen')} ", "yellow")
+            line.append(f"{texts('map.unseen')} ", "yellow")
     if zone.get("hidden"):
-        title.append(f"[{texts('card.hidden')}] ", "yellow")
-    return title
+        line.append(f"[{texts('card.hidden')}] ", "yellow")
+    return line
 
 
 def _inside(id: str, zone: Scene, scene_id: str, names: Names, seat: str, width: int) -> list[Text]:
@@ -101,9 +112,8 @@ def _person(id: str, entity: Scene, names: Names, seat: str) -> Text:
     current = any(each.get("current") == id for each in names.view.get("encounters", {}).values())
     out = bool(entity.get("out"))
     style = "reverse bold" if current else "dim strike" if out else "cyan" if id in mine(names.view, seat) else ""
-    text = Text(
-        ("▶" if current else "✗" if out else "") + clean(entity.get("name") or id) + ("*" if id in mine(names.view, seat) else ""), style
-    )
+    mark = "▶" if current else "✗" if out else ""
+    text = Text().append(f"{mark}{names.combatant(id)}{'*' if id in mine(names.view, seat) else ''}", style)
     if entity.get("hidden"):
         text.append(f"[{names.texts('card.hidden')}]", "yellow")
     if entity.get("cover"):
@@ -117,19 +127,19 @@ def _notes(scene: Scene, zones: Mapping[str, Scene], person: str, names: Names) 
     people = names.view.get("combatants", {})
 
     def called(id: str) -> str:
-        return clean((people.get(id) or zones.get(id) or {}).get("name") or id)
+        return names.combatant(id) if id in people else clean(zones.get(id, {}).get("name") or id)
 
     notes = []
     near = [f"{called(a)} ↔ {called(b)}" for a, b in _pairs(scene.get("near"))]
     if near:
-        notes.append(Text(texts("map.reach") + " ", "bold").append(texts("list.comma").join(near), "not bold"))
+        notes.append(Text().append(texts("map.reach") + " ", "bold").append(texts("list.comma").join(near)))
     behind = [
         texts("map.behind", who=called(id), what=_cover(zones.get(str(each.get("zone")), {}), str(each["cover"])))
         for id, each in people.items()
         if each.get("cover") and each.get("scene") == scene.get("id")
     ]
     if behind:
-        notes.append(Text("◖ ", "yellow").append(texts("list.comma").join(behind), "default"))
+        notes.append(Text().append("◖ ", "yellow").append(texts("list.comma").join(behind)))
     dear = [
         f"{called(str(each.get('a')))}–{called(str(each.get('b')))} "
         + ("" if not each.get("cost") else texts("map.cost", n=clean(each["cost"])))
@@ -138,10 +148,10 @@ def _notes(scene: Scene, zones: Mapping[str, Scene], person: str, names: Names) 
         if isinstance(each, Mapping) and (each.get("cost") or each.get("hidden"))
     ]
     if dear:
-        notes.append(Text(texts("map.ways") + " ", "bold").append(texts("list.comma").join(dear), "not bold"))
+        notes.append(Text().append(texts("map.ways") + " ", "bold").append(texts("list.comma").join(dear)))
     blind = [f"{called(a)} | {called(b)}" for a, b in _pairs(scene.get("blind"))]
     if blind:
-        notes.append(Text(texts("map.blind") + " ", "bold").append(texts("list.comma").join(blind), "not bold"))
+        notes.append(Text().append(texts("map.blind") + " ", "bold").append(texts("list.comma").join(blind)))
     return notes
 
 

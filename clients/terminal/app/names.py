@@ -10,7 +10,26 @@ from ..words import clean
 from .texts import Texts
 
 REFERENCES = frozenset(
-    {"combatant", "by", "target", "seat", "scene", "zone", "encounter", "after", "pool", "test", "to", "from", "actor", "leader", "for"}
+    [
+        "combatant",
+        "by",
+        "target",
+        "helper",
+        "seat",
+        "scene",
+        "zone",
+        "cover",
+        "encounter",
+        "after",
+        "pool",
+        "test",
+        "weapon",
+        "to",
+        "from",
+        "actor",
+        "leader",
+        "for",
+    ]
 )
 """Fields whose values are ids: shown by name or, when nobody is called that, not at all."""
 
@@ -21,17 +40,45 @@ class Names:
     def __init__(self, view: View, texts: Texts) -> None:
         self.view = view
         self.texts = texts
+        self._marks: dict[str, str] = {}
+
+    def number(self) -> None:
+        """Tell namesakes apart from now on: the second Junk picker is "Junk picker ·2". To be called when the view has changed."""
+        called: dict[str, list[str]] = {}
+        for id, entity in self.view.get("combatants", {}).items():
+            called.setdefault(str(entity.get("name") or id), []).append(id)
+        self._marks = {id: f" ·{place}" for ids in called.values() if len(ids) > 1 for place, id in enumerate(ids, 1)}
+
+    def mark(self, id: str) -> str:
+        """What tells a combatant from its namesakes, "" when it has none."""
+        return self._marks.get(id, "")
+
+    def combatant(self, id: str) -> str:
+        """A combatant's name with its mark, its id when the view does not show it."""
+        return clean(self.view.get("combatants", {}).get(id, {}).get("name") or id) + self.mark(id)
 
     def of(self, id: str) -> str | None:
         """The name behind an id of whatever kind, None when there is nothing by that id."""
         for kind in ("combatants", "seats", "scenes", "pools", "tests"):
             entity = self.view.get(kind, {}).get(id)
             if entity is not None:
-                return clean(entity.get("name") or entity.get("label") or id)
+                return self.combatant(id) if kind == "combatants" else clean(entity.get("name") or entity.get("label") or id)
         for scene in self.view.get("scenes", {}).values():
             for zone in scene.get("zones") or []:
                 if isinstance(zone, Mapping) and zone.get("id") == id:
                     return clean(zone.get("name") or id)
+                for cover in zone.get("covers") or [] if isinstance(zone, Mapping) else ():
+                    if isinstance(cover, Mapping) and cover.get("id") == id:
+                        return clean(cover.get("name") or id)
+        return self._thing(id)
+
+    def _thing(self, id: str) -> str | None:
+        """What somebody carries is called: anything with an id and a name in a list of a combatant."""
+        for entity in self.view.get("combatants", {}).values():
+            for value in entity.values():
+                for each in value if isinstance(value, list) else ():
+                    if isinstance(each, Mapping) and each.get("id") == id and each.get("name"):
+                        return clean(each["name"])
         return None
 
     def say(self, field: str, value: Any) -> str | None:
@@ -67,7 +114,11 @@ class Names:
         value = choice.get("value")
         said = str(value).lower() if isinstance(value, bool) else value
         word = self.texts.word("choice", f"{owner}.{said}") if isinstance(said, str | int) else None
-        return word if word is not None else clean(choice.get("text") if choice.get("text") is not None else value)
+        if word is not None:
+            return word
+        text = clean(choice.get("text") if choice.get("text") is not None else value)
+        who = value[0] if isinstance(value, list) and len(value) == 1 else value
+        return text + (self.mark(who) if isinstance(who, str) else "")
 
     def param(self, param: Mapping[str, Any]) -> str:
         return self.texts.word("param", str(param["name"])) or clean(param.get("text") or param["name"])

@@ -28,6 +28,7 @@ class Seat:
         self.table = table
         self.texts = texts
         self.names = Names(table.view, texts)
+        self.names.number()
         self.link = LinkState(client)
         self.offers: list[Offer] = []
         self.options: list[dict[str, Any]] = []
@@ -42,6 +43,7 @@ class Seat:
         """Take note of a frame; True when what can be done may have changed."""
         if message.get("t") in SHAKEN or message.get("views") or message.get("gone") or message.get("view") is not None:
             self._stale = True
+            self.names.number()
         return self._stale
 
     async def refresh(self) -> bool:

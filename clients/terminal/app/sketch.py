@@ -114,8 +114,17 @@ def sketch(zones: Zones, ways: Ways, width: int) -> Canvas:
     return canvas
 
 
+def widths(zones: Iterable[str], ways: Ways, width: int) -> dict[str, int]:
+    """How many columns are free inside each zone's box."""
+    return {zone: _room(row, width) - 2 for row in rows_of(zones, ways) for zone in row}
+
+
+def _room(row: list[str], width: int) -> int:
+    return max((width - BESIDE * (len(row) - 1)) // len(row), NARROWEST)
+
+
 def _across(row: list[str], width: int) -> dict[str, _Box]:
-    room = max((width - BESIDE * (len(row) - 1)) // len(row), NARROWEST)
+    room = _room(row, width)
     return {zone: _Box(place * (room + BESIDE), room) for place, zone in enumerate(row)}
 
 

@@ -43,7 +43,8 @@ def waiting(names: Names, seat: str, now: int, busy: tuple[str, int] | None, lin
         return Text(lost(names, link), "bold reverse")
     if busy is not None:
         what, since = busy
-        return Text(texts("wait.sent", what=what), "bold").append(f" ({texts.countdown(now - since)})" if now - since > 1000 else "")
+        since_then = f" ({texts.countdown(now - since)})" if now - since > 1000 else ""
+        return Text().append(texts("wait.sent", what=what), "bold").append(since_then)
     if view.get("table", {}).get("table", {}).get("paused"):
         return Text(texts("head.paused"), "bold")
     asked = [each for each in view.get("prompts", {}).values() if not each.get("answered")]

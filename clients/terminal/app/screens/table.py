@@ -268,20 +268,26 @@ class TableScreen(Screen[None]):
         if offer is None:
             detail.update("")
             return
-        lines = [Text(offer.text, "bold")]
+        head = Text()
         if cost := look.cost_text(offer.option, names):
-            lines[0].append(f" {cost}", "yellow")
-        detail.update(Text("\n").join(lines))
+            head.append(f"{cost} ", "yellow")
+        if (who := names.of(str(offer.option.get("combatant") or ""))) is not None:
+            head.append(who, "cyan")
+        detail.update(head)
         if not offer.option.get("odds"):
             return
         await asyncio.sleep(CONSIDER_AFTER)
         found = await self.seat.likely_odds(offer)
-        if found is not None:
-            odds, said = found
-            if said:
-                lines[0].append(f"  {said}", "dim")
-            lines += look.odds_lines(odds, names, max(detail.size.width - 1, 20))
-            detail.update(Text("\n").join(lines))
+        if found is None:
+            return
+        odds, said = found
+        head.append(f"  {said}" if said else "", "dim")
+        if self.has_class("-high"):
+            lines = [head, *look.odds_lines(odds, names, max(detail.size.width - 2, 20))]
+        else:
+            brief = look.odds_brief(odds, names)
+            lines = [brief[0].append("  ").append_text(head), *brief[1:]]
+        detail.update(Text("\n").join(lines))
 
     def on_choices_picked(self, event: Choices.Picked) -> None:
         event.stop()
@@ -335,7 +341,7 @@ class TableScreen(Screen[None]):
         id = event.option.id or ""
         entity = self.seat.names.view.get("combatants", {}).get(id)
         if event.option_list.id == "cards" and entity is not None:
-            self.app.push_screen(PagerScreen(clean(entity.get("name") or id), reading.entity(entity, self.seat.names)))
+            self.app.push_screen(PagerScreen(self.seat.names.combatant(id), reading.entity(entity, self.seat.names)))
 
     # ---- pages of history
 
