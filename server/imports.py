@@ -136,7 +136,7 @@ def _added(
     header = session.header
     origin = {"session": header.session, "v": session.v, "stamp": session.stamp, "epoch": export.epoch}
     changes = [Change("=", "header", "header", {"session": new_id})]
-    changes += [Change("=", "seats", seat.id, {"person": ""}) for seat in session.seats.values() if seat.person]
+    changes += [Change("=", "seats", seat.id, {"person": "", "since": session.v + 1}) for seat in session.seats.values()]
     imported = Entry(
         v=session.v + 1,
         at=now,

@@ -58,7 +58,12 @@ def seat_(session: str, seat: str, person: str | None, ttl_ms: int, **given: Any
             held = actor.session.seats.get(seat)
             if held is None:
                 raise Failure(f"The table {session} has no seat {seat[:64]!r}; it has: {', '.join(actor.session.seats)}.")
-            return await server.tokens.seat_token(session, seat, person or held.person or seat, ttl_ms)
+            if person and held.person not in ("", person):
+                raise Failure(
+                    f"{held.person} holds the seat {seat}, so a token for {person[:64]!r} would not open it. Leave --person out to make "
+                    "one for its holder, or give the seat away: dustup session invite."
+                )
+            return await server.tokens.seat_token(session, seat, person or held.person or seat, ttl_ms, held.since)
 
     _print(_checked(lambda: run_async(make())))
 

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import jwt
 import msgspec
@@ -22,6 +22,9 @@ from server import ids
 from server.clock import Clock
 from server.gateway import SmallValues
 from server.logs import get_logger
+
+if TYPE_CHECKING:
+    from engine import Session
 
 Code = Literal["unauthorized", "expired", "revoked"]
 Scope = Literal["seat", "person", "admin"]
@@ -53,7 +56,11 @@ class AuthError(Exception):
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What a checked token says. `session` and `seat` are "" unless the scope is seat; `gen` is the seat's generation when it was made."""
+    """What a checked token says. `session` and `seat` are "" unless the scope is seat.
+
+    `gen` is the seat's generation when the token was made. `since` is the version since which the seat had its holder then, None
+    when the token does not say.
+    """
 
     person: str
     scope: Scope
@@ -62,6 +69,24 @@ class Claims(msgspec.Struct, frozen=True):
     jti: str
     expires_ms: int
     gen: int = 0
+    since: int | None = None
+
+    def opens(self, session: Session, seat_id: str) -> bool:
+        """Whether this token lets its bearer sit there at this state of the table.
+
+        It does while they hold the seat. A seat that nobody holds is open to the tokens made for it by name, unless they were made for an
+        earlier seat of that name. Which seat is whose stands in the log, so every node judges alike, and at once.
+        """
+        seat = session.seats.get(seat_id)
+        if seat is None or (self.scope == "seat" and (self.session, self.seat) != (session.header.session, seat_id)):
+            return False
+        if seat.person:
+            return self.scope != "admin" and seat.person == self.person
+        return self.scope == "seat" and self.since in (None, seat.since)
+
+    def seats(self, session: Session) -> list[str]:
+        """The seats of a session that this token opens, in the table's order."""
+        return [seat_id for seat_id in session.seats if self.opens(session, seat_id)]
 
 
 class Held:
@@ -90,6 +115,7 @@ class _Body(msgspec.Struct, frozen=True):
     ses: str = ""
     seat: str = ""
     gen: int = 0
+    since: int | None = None
 
 
 def _unauthorized() -> AuthError:
@@ -150,15 +176,19 @@ class Tokens:
 
     # -- making
 
-    async def seat_token(self, session: str, seat: str, person: str, ttl_ms: int) -> str:
-        """A token that speaks for one seat of one session. Raises ValueError for a bad id or ttl.
+    async def seat_token(self, session: str, seat: str, person: str, ttl_ms: int, since: int | None = None) -> str:
+        """A token that speaks for one seat of one session, for as long as `person` holds it. Raises ValueError for a bad id or ttl.
 
+        `since`: the seat's own, so that a token for a seat nobody holds opens no later seat of the same name.
         Asks the store for the seat's generation, so StoreUnavailable is possible too.
         """
         ids.check_id(session, "session")
         ids.check_id(seat, "seat")
         gen = _generation(await self._ask(_gen_key(session, seat)))
-        return self._sign(person, ttl_ms, {"ses": session, "seat": seat, "gen": gen})
+        claims: dict[str, str | int] = {"ses": session, "seat": seat, "gen": gen}
+        if since is not None:
+            claims["since"] = since
+        return self._sign(person, ttl_ms, claims)
 
     def person_token(self, person: str, ttl_ms: int) -> str:
         """A token that speaks for a person at whichever tables they hold a seat. Raises ValueError for a bad id or ttl."""
@@ -212,7 +242,7 @@ class Tokens:
         expires_ms = body.exp * 1000
         if expires_ms <= self._clock.now_ms():
             raise _expired()
-        return Claims(body.sub, body.scope, body.ses, body.seat, body.jti, expires_ms, body.gen)
+        return Claims(body.sub, body.scope, body.ses, body.seat, body.jti, expires_ms, body.gen, body.since)
 
     async def _refuse_revoked(self, claims: Claims) -> None:
         while True:

@@ -75,7 +75,7 @@ async def welcome(call: Call, actor: Actor, claims: Claims | None) -> dict[str, 
     person = person_of(claims)
     mine = next(seat.id for seat in actor.session.seats.values() if seat.role == "gm")
     await hold(actor, mine, person)
-    token = await call.server.tokens.seat_token(actor.id, mine, person, MAX_TTL_MS)
+    token = await call.server.tokens.seat_token(actor.id, mine, person, MAX_TTL_MS, actor.session.seats[mine].since)
     seats: dict[str, Any] = {}
     for seat in actor.session.seats.values():
         if seat.id != mine:
@@ -146,7 +146,7 @@ async def redeem(call: Call) -> web.StreamResponse:
     try:
         actor = await call.server.registry.get(invite.session)
         seat = await _sit(actor, invite, person, " ".join(body.name.split()))
-        token = await call.server.tokens.seat_token(actor.id, seat, person, MAX_TTL_MS)
+        token = await call.server.tokens.seat_token(actor.id, seat, person, MAX_TTL_MS, actor.session.seats[seat].since)
     except BaseException:
         await call.server.invites.give_back(invite)
         raise
@@ -182,7 +182,9 @@ async def revoke_seat(call: Call) -> web.StreamResponse:
     await call.server.tokens.revoke_seat(actor.id, seat)
     told: dict[str, Any] = {"session": actor.id, "seat": seat, "revoked": True}
     if seat == found.seat:
-        told["token"] = await call.server.tokens.seat_token(actor.id, seat, found.claims.person, MAX_TTL_MS)
+        told["token"] = await call.server.tokens.seat_token(
+            actor.id, seat, found.claims.person, MAX_TTL_MS, actor.session.seats[seat].since
+        )
     return bodies.write(call.request, told)
 
 

@@ -170,10 +170,7 @@ class Call:
                 raise Failure(Code.FORBIDDEN, "An admin has no seat here; make yourself an invite.")
             return Claimed(actor, "", "admin", claims)
         seats = actor.session.seats
-        if claims.scope == "seat":
-            held = [seats[claims.seat]] if claims.seat in seats else []
-        else:
-            held = [seat for seat in seats.values() if seat.person and seat.person == claims.person]
+        held = [seats[seat_id] for seat_id in claims.seats(actor.session)]
         if not held:
             raise AuthError("unauthorized", "That token does not give access to this table.")
         seat = next((one for one in held if gm and one.role == "gm"), held[0])

@@ -18,6 +18,7 @@ from protocol.errors import Code
 from protocol.parts import fit_entries
 from protocol.versions import MAX_HISTORY, MAX_INT
 from server.gateway import bodies
+from server.gateway.auth import Claims
 from server.gateway.http_base import Call, Claimed, Failure, Route
 from server.sessions.actor import Actor, SessionGone
 from server.sessions.jobs import Done
@@ -53,14 +54,17 @@ class Waiter:
 
     codec = JSON
 
-    def __init__(self, seat: str) -> None:
-        self.seat = seat
+    def __init__(self, seat: str, claims: Claims) -> None:
+        self.seat, self.claims = seat, claims
         self.over = False
         """Nothing will come any more: the seat or its token is gone, or the server stops."""
         self._woken = asyncio.Event()
 
     def push(self, wires: Sequence[Wire]) -> None:
         self._woken.set()
+
+    def entitled(self, session: engine.Session) -> bool:
+        return self.claims.opens(session, self.seat)
 
     def evict(self, code: str, text: str) -> None:
         self.end()
@@ -103,8 +107,8 @@ async def get_session(call: Call) -> web.StreamResponse:
         await call.claims()
         actor = await call.server.registry.get(actor.id) if actor.gone and not call.server.draining else actor
     session = actor.session
-    if found.seat not in session.seats:
-        raise Failure(Code.REVOKED, "Your seat was removed from this table.")
+    if not found.claims.opens(session, found.seat):
+        raise Failure(Code.REVOKED, "Your seat was removed from this table, or given to somebody else.")
     told: dict[str, Any] = {
         "session": actor.id,
         "seat": found.seat,
@@ -129,7 +133,7 @@ async def _wait(call: Call, found: Claimed, seconds: int) -> None:
     """Until an entry comes, the seat or its token is gone, or the time is over."""
     if not call.server.limits.connect(call.address):
         raise Failure(Code.RATE_LIMITED, "Too many connections from your address.", retry_after=10_000)
-    actor, waiter, waiters = found.actor, Waiter(found.seat), call.request.app[WAITERS]
+    actor, waiter, waiters = found.actor, Waiter(found.seat, found.claims), call.request.app[WAITERS]
     held = call.server.tokens.hold(found.claims, lambda problem: waiter.end())
     waiters.add(waiter)
     actor.attach(waiter, None)
@@ -159,6 +163,8 @@ def frames_since(call: Call, actor: Actor, seat: str, since: int) -> list[dict[s
     later = [item for item in ring if item.entry.v > since]
     if not later or later[0].entry.v != since + 1 or later[0].before is None or stamp not in (None, later[0].before.stamp):
         return None
+    if engine.sight_of(later[0].before, seat).since != engine.sight_of(session, seat).since:
+        return None  # the seat changed hands meanwhile: what was for the former holder is not for this one
     frames: list[dict[str, Any]] = []
     for item in later[:MAX_HISTORY]:
         entry = item.entry

@@ -109,12 +109,15 @@ async def serve(request: web.Request, server: Server) -> web.StreamResponse:
 class Seated:
     """One seat of one session at one connection: what the fan-out sees of a socket."""
 
-    __slots__ = ("actor", "codec", "held", "push", "seat", "socket")
+    __slots__ = ("actor", "claims", "codec", "held", "push", "seat", "socket")
 
-    def __init__(self, socket: Socket, actor: Actor, seat: str, held: Held | None) -> None:
-        self.socket, self.actor, self.seat, self.held = socket, actor, seat, held
+    def __init__(self, socket: Socket, actor: Actor, seat: str, claims: Claims, held: Held | None) -> None:
+        self.socket, self.actor, self.seat, self.claims, self.held = socket, actor, seat, claims, held
         self.codec = socket.codec
         self.push = socket.push
+
+    def entitled(self, session: engine.Session) -> bool:
+        return self.claims.opens(session, self.seat)
 
     def evict(self, code: str, text: str) -> None:
         self.socket.evict(self.actor.id, code, text)
@@ -340,8 +343,7 @@ class Socket:
                 actor = await registry.get(claims.session)
             except (SessionGone, Rejected):
                 return []
-            found = actor.session.seats.get(claims.seat)
-            return [] if found is None else [m.SeatRef(claims.session, found.id, found.role)]
+            return [m.SeatRef(claims.session, seat, actor.session.seats[seat].role) for seat in claims.seats(actor.session)]
         return []
 
     async def _join(self, join: m.Join) -> None:
@@ -360,7 +362,7 @@ class Socket:
         self.unseat(join.session)
         session = actor.session
         resume = None if join.resume is None else (join.resume.epoch, join.resume.v, join.resume.stamp)
-        seated = Seated(self, actor, seat, held)
+        seated = Seated(self, actor, seat, claims, held)
         missed = actor.attach(seated, resume)
         self._seats[join.session] = seated
         try:
@@ -399,7 +401,7 @@ class Socket:
             if join.history:
                 history, _ = await actor.history(seat, None, join.history)
             # It may have left memory, or the seat may have gone, while we waited.
-            if not actor.gone and seat in actor.session.seats:
+            if not actor.gone and claims.opens(actor.session, seat):
                 return actor, seat, history
 
     # --- commands ----------------------------------------------------------------------------------------------------------
@@ -499,11 +501,7 @@ def close_reason(code: int) -> bytes:
 
 def seat_for(actor: Actor, claims: Claims) -> str:
     """The seat a token opens at a session. Raises AuthError when it opens none, without telling whether there is such a session."""
-    if claims.scope == "seat":
-        if claims.session == actor.id and claims.seat in actor.session.seats:
-            return claims.seat
-    elif claims.scope == "person":
-        for seat in actor.session.seats.values():
-            if seat.person and seat.person == claims.person:
-                return seat.id
+    found = claims.seats(actor.session)
+    if found:
+        return found[0]
     raise AuthError(Code.UNAUTHORIZED, "That token does not give access to this table.")

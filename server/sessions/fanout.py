@@ -33,6 +33,10 @@ class Viewer(Protocol):
         """Queue encoded frames; never blocks and never raises. A full queue closes the connection, not the table."""
         ...
 
+    def entitled(self, session: Session) -> bool:
+        """Whether it may still sit there at this state of the table: the seat is there and was given to nobody else."""
+        ...
+
     def evict(self, code: str, text: str) -> None:
         """The seat is gone: tell the client why and close."""
         ...
@@ -105,10 +109,12 @@ class Fanout:
         questions = self._questions(item)
         out: list[tuple[list[Viewer], str, str]] = []
         sent = size = 0
+        moved = item.before is None or item.before.seats is not item.after.seats
         for seat, viewers in self.viewers.items():
-            if seat not in item.after.seats:
-                out.append((list(viewers), "revoked", "Your seat was removed from this table."))
-                continue
+            if moved:
+                viewers = self._stay(item.after, seat, viewers, out)
+                if not viewers:
+                    continue
             try:
                 key, parts = renderer.frame(sight_of(item.after, seat))
                 asked = questions.get(seat)
@@ -132,6 +138,15 @@ class Fanout:
         for viewers, code, text in out:
             for viewer in viewers:
                 viewer.evict(code, text)
+
+    @staticmethod
+    def _stay(session: Session, seat: str, viewers: list[Viewer], out: list[tuple[list[Viewer], str, str]]) -> list[Viewer]:
+        """Those of a seat's viewers who may stay; the others go to `out`, with what to tell them."""
+        if all(viewer.entitled(session) for viewer in viewers):
+            return viewers
+        text = "Your seat was given to somebody else." if seat in session.seats else "Your seat was removed from this table."
+        out.append(([viewer for viewer in viewers if not viewer.entitled(session)], "revoked", text))
+        return [viewer for viewer in viewers if viewer.entitled(session)]
 
     def _questions(self, item: Item) -> dict[str, list[Prompt]]:
         """The questions that an entry opened, by the seat that is asked: new ones, and those that found a new addressee."""
@@ -178,6 +193,8 @@ class Fanout:
             return None
         if self.bodies.missing([event.body for item in items for event in item.entry.events if event.body]):
             return None
+        if sight_of(before, seat).since != sight_of(items[-1].after, seat).since:
+            return None  # the seat changed hands meanwhile: what was for the former holder is not for this one
         wires: list[Wire] = []
         for item in items:
             _, parts = Renderer(self.rules, item.before, item.after, item.entry, self.bodies.get).frame(sight_of(item.after, seat))
@@ -190,8 +207,8 @@ class Fanout:
         self._ring_bytes = 0
         out: list[tuple[list[Viewer], str, str]] = []
         for seat, viewers in self.viewers.items():
-            if seat not in session.seats:
-                out.append((list(viewers), "revoked", "Your seat is not at this table any more."))
+            viewers = self._stay(session, seat, viewers, out)
+            if not viewers:
                 continue
             try:
                 whole = view(self.rules, session, sight_of(session, seat))

@@ -151,7 +151,9 @@ def seat(connect: Connect) -> Join:
     """A raw client that sits at a session: `await seat(node, session, "ann", **fields of join)`."""
 
     async def make(node: Server, session: str, seat: str, *, text: bool = False, **fields: Any) -> RawClient:
-        token = await node.tokens.seat_token(session, seat, f"person-{seat}", HOUR_MS)
+        held = (await node.registry.get(session)).session.seats.get(seat)
+        person = held.person if held is not None and held.person else f"person-{seat}"
+        token = await node.tokens.seat_token(session, seat, person, HOUR_MS)
         client = await connect(node, token, text=text)
         joined = await client.join(session, **fields)
         assert joined["t"] == "joined", joined
