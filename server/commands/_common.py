@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+import click
+
 import engine
 from server.commands._errors import Failure
 from server.config import Config
@@ -42,18 +44,26 @@ def quiet_logs(level: str = "error") -> None:
     logs.configure(level=level)  # type: ignore[arg-type]  # one of the levels logs knows
 
 
-def know_rulesets() -> None:
-    """In a checkout that is not installed, and so has no entry points, make known the rulesets that an installation would have."""
-    if engine.names():
+def know_rulesets(only: str = "") -> None:
+    """In a checkout that is not installed, and so has no entry points, make known the rulesets that an installation would have.
+
+    `only`: no other one is needed, so none is loaded. One that cannot be loaded is named on standard error; the others are there.
+    """
+    if only in engine.names() or (engine.names() and not only):
         return
     try:
         project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
         points = project["project"]["entry-points"]["dustup.rulesets"]
     except (OSError, KeyError, tomllib.TOMLDecodeError):
         return
-    for place in points.values():
-        module, _, name = place.partition(":")
-        engine.register(getattr(importlib.import_module(module), name))
+    for ruleset in [only] if only in points else points:
+        module, _, name = points[ruleset].partition(":")
+        try:
+            engine.register(getattr(importlib.import_module(module), name))
+        except Exception as problem:  # whatever is wrong in one ruleset, tables of the others can be played
+            click.echo(
+                f"dustup: the ruleset {ruleset} cannot be loaded ({type(problem).__name__}: {problem}); going on without it.", err=True
+            )
 
 
 def running_socket(data_dir: Path) -> Path | None:

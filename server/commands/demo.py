@@ -80,7 +80,7 @@ async def _demo(
     from server.config import load
 
     quiet_logs()
-    know_rulesets()
+    know_rulesets(ruleset)
     rules, sample = _table.pick(ruleset, sample)
     no_limits = {f"limits.{name}": 0 for name in ("seat_rate", "session_rate", "address_rate", "address_connections")}
     # Nobody's own settings: a demo that needs them would not be one.
