@@ -24,11 +24,17 @@ SettingValue = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 SafeInt = Annotated[int, msgspec.Meta(ge=-(2**53) + 1, le=2**53 - 1)]
 
 
+MAX_TEXT = 2000
+"""Characters of one text in a field of a combatant, scene, pool or test: views hold many of them."""
+
+
 def check_open(value: Any, depth: int = 8) -> None:
-    """Refuse what cannot be logged in a field whose type only the ruleset knows: floats, numbers beyond 53 bits, deep nests.
+    """Refuse what cannot be logged in a field whose type only the ruleset knows: floats, numbers beyond 53 bits, deep nests, long texts.
 
     Raises Rejected("bad_command").
     """
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise Rejected("bad_command", f"A text in a field has at most {MAX_TEXT} characters.", limit=MAX_TEXT)
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return
     if isinstance(value, int):

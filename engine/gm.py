@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_COMBATANTS = 500
 MAX_SCENES = 50
 MAX_SEATS = 300
+MAX_NAME = 120
 
 
 # --- what set-ups and commands share ---------------------------------------------------------------------------------------
@@ -102,6 +103,7 @@ def spawn(
             "bad_command", f"These fields have their own place in the command: {', '.join(sorted(SPAWN_FIXED))}.", known=sorted(SPAWN_FIXED)
         )
     combatant = step.rules.spawn(step, made_id, template, fields)
+    check_name(combatant.name)
     given: dict[str, Any] = {"id": made_id, "hidden": hidden}
     if name:
         given["name"] = name
@@ -115,6 +117,12 @@ def spawn(
             raise unknown("seat", seat, list(step.seats))
         step.change("seats", seat, controls=(*step.seats[seat].controls, made_id))
     step.about(made_id, "combatant.spawned", f"{combatant.name} enters play.", combatant=made_id)
+
+
+def check_name(name: str) -> None:
+    """Names stand in every sentence. Raises Rejected when one is empty or long."""
+    if not 1 <= len(name) <= MAX_NAME:
+        raise Rejected("bad_command", f"A name has 1 to {MAX_NAME} characters.", limit=MAX_NAME)
 
 
 # --- commands ----------------------------------------------------------------------------------------------------------
@@ -198,6 +206,8 @@ def _set(step: Step, command: c.GmSet) -> None:
         value = step.rules.schema.convert(command.kind, command.field, command.value)
     except msgspec.ValidationError as problem:
         raise Rejected("bad_command", f"That value does not fit the field '{command.field}': {problem}.", field=command.field) from None
+    if command.field == "name":
+        check_name(value)
     if isinstance(entity, Pool) and command.field == "value":
         value = pool_value(entity, value)
     step.change(command.kind, command.id, **{command.field: value})

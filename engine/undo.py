@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def undo(step: Step, command: GmUndo, past: Past | None) -> None:
     """Restore what an undo restores; voided faces are kept for the same rolls unless new dice are asked for. Raises Rejected."""
     target = command.to or step.table.last - 1
+    if not command.to and target < 1:
+        raise Rejected("not_now", "There is nothing to undo; to go to another version, name it.", v=step.before.v)
     if not 1 <= target < step.before.v:
         raise Rejected("illegal_choice", f"Undo goes to a version from 1 to {step.before.v - 1}.", given=command.to, v=step.before.v)
     if past is None or past.session.v != target:
@@ -43,9 +45,9 @@ def undo(step: Step, command: GmUndo, past: Past | None) -> None:
             step.change("encounters", encounter.id, deadline=step.deadline("deadline.turn"))
     for seat in step.seats.values():
         controls = tuple(one for one in seat.controls if one in step.combatants)
-        back = tuple(
-            one for one in (then.seats[seat.id].controls if seat.id in then.seats else ()) if one in step.combatants and one not in controls
-        )
+        # Who comes back into play comes back to its seat; whom a GM gave to another seat stays there.
+        had = then.seats[seat.id].controls if seat.id in then.seats else ()
+        back = tuple(one for one in had if one in step.combatants and one not in step.before.combatants)
         if (*controls, *back) != seat.controls:
             step.change("seats", seat.id, controls=(*controls, *back))
     dropped = step.table.dropped if command.dice == "keep" else _dropped(step, then)

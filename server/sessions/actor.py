@@ -22,7 +22,7 @@ from server import ids
 from server.clock import Clock
 from server.logs import get_logger
 from server.metrics import Metrics
-from server.sessions.fanout import Fanout, Item, Viewer
+from server.sessions.fanout import LARGE, MAX_ENTITY, Fanout, Item, Viewer, too_large
 from server.sessions.jobs import MAILBOX, Done, Job, Outcome, Refusal
 from server.sessions.ledger import Ledger, SessionGone, load
 from server.sessions.texts import read
@@ -375,7 +375,11 @@ class Actor:
             self._metrics.engine_errors.inc()
             self.log.error("the rules failed", by=job.by, v=before.v, command=repr(job.command)[:500], exc_info=problem)
             return Refusal("internal", "The rules failed on this command; nothing was changed.", before.v)
-        return Item(before, after, entry)
+        data = engine.encode_entry(entry)
+        if len(data) > LARGE and (outgrown := too_large(after, entry)):
+            text = f"That would make {outgrown} larger than a message to a client can be; it was not done."
+            return Refusal("limit", text, before.v, {"bytes": MAX_ENTITY})
+        return Item(before, after, entry, len(data), data)
 
     def _doubtful(self, job: Job, verdict: Done | Refusal) -> bool:
         """Whether an answer may be due to what this node has not read yet: another node may have been faster."""
@@ -387,15 +391,13 @@ class Actor:
         before, after = item.before, item.after
         assert before is not None
         due = engine.due(after)
-        data = engine.encode_entry(item.entry)
-        item.size = len(data)
         return Commit(
             session=self.id,
             base_v=before.v,
             base_stamp=before.stamp,
             v=after.v,
             stamp=after.stamp,
-            entry=data,
+            entry=item.data,
             client=job.key if job.client else None,
             n=job.n,
             snapshot=engine.encode_snapshot(after) if after.v % self._snapshot_every == 0 else None,
@@ -407,6 +409,7 @@ class Actor:
         """Act on the store's answer. False when the command must be judged again on what others wrote."""
         if result.status == "ok":
             self._metrics.commits.inc()
+            item.data = b""
             for text_id, stored in job.texts:
                 self.bodies.put(text_id, read(stored))
             if job.client:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from engine import Entry, Renderer, Ruleset, Session, Sight, sight_of, view
+from engine.session import KINDS
 from engine.sight import tell, view_entity
 from protocol.codec import Codec, Wire
 from protocol.messages import Frame, Presence, Prompt, Reset
@@ -21,6 +22,10 @@ log = get_logger("fanout")
 
 RING_BYTES = 2 * 1024 * 1024
 """About how many bytes of log entries a session keeps for those who resume; many small ones, or few large ones."""
+LARGE = 32 * 1024
+"""Bytes of an entry from which on its entities are weighed: no smaller step makes one outgrow a message unnoticed."""
+MAX_ENTITY = 512 * 1024
+"""Bytes of one entity. A view is cut between entities, so one that exceeds a message could be shown to nobody any more."""
 
 
 class Viewer(Protocol):
@@ -50,6 +55,17 @@ class Item(msgspec.Struct):
     entry: Entry
     size: int = 0
     """Bytes of the entry in the log."""
+    data: bytes = b""
+    """The entry as the log keeps it, until it is committed."""
+
+
+def too_large(session: Session, entry: Entry) -> str:
+    """The entity that this entry made larger than may be shown, in words; "" when there is none."""
+    for change in entry.changes:
+        entity = getattr(session, change.kind).get(change.id) if change.kind in KINDS else None
+        if entity is not None and len(msgspec.json.encode(entity)) > MAX_ENTITY:
+            return f"{change.kind.rstrip('s')} '{change.id}'"
+    return ""
 
 
 class Fanout:

@@ -222,3 +222,22 @@ def test_no_half_forgotten_dice_come_back_to_a_table_whose_server_rolls_again() 
     table.do("gm", "gm.dice", do="seeded")
     table.do("gm", "gm.undo", to=waiting)
     assert (table.prompts(), table.session.table.suspended) == ([], None)
+
+
+def test_an_undo_gives_nobody_back_whom_the_gm_gave_to_another_seat() -> None:
+    """Seats stay as they are; else a seat would see again the secrets of a combatant that was taken from it."""
+    table = facing()
+    v = table.session.v
+    table.do("gm", "gm.seat", seat="ben", controls=[])
+    table.do("gm", "gm.seat", seat="ann", controls=["c1", "c2"])
+    table.do("gm", "gm.set", kind="combatants", id="c2", field="hp", value=3)
+    table.do("gm", "gm.undo", to=v)
+    assert table.session.seats["ben"].controls == ()
+    assert table.session.seats["ann"].controls == ("c1", "c2")
+
+
+def test_with_nothing_to_undo_the_gm_is_told_so() -> None:
+    table = facing()
+    table.do("gm", "gm.undo", to=1)
+    refusal = table.refused("gm", "not_now", "gm.undo")
+    assert (refusal.code, refusal.text) == ("not_now", "There is nothing to undo; to go to another version, name it.")
