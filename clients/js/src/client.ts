@@ -57,8 +57,6 @@ export class Client {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #late: ReturnType<typeof setTimeout> | undefined;
-  #handling = false;
-  #pumpAgain = false;
   #state: ConnectionState = { is: "connecting", at: null, trouble: "no connection was tried yet" };
   #offset = 0;
   #error: Closed | null = null;
@@ -283,10 +281,6 @@ export class Client {
 
   /** Send what the core has queued, and keep its time. */
   #pump(): void {
-    if (this.#handling) {
-      this.#pumpAgain = true; // a callback asked for something: first all that has happened is told
-      return;
-    }
     if (this.#error) return;
     this.#handle(this.#core.tick(now()));
     const socket = this.#socket;
@@ -299,17 +293,7 @@ export class Client {
   }
 
   #handle(events: readonly CoreEvent[]): void {
-    const outermost = !this.#handling;
-    this.#handling = true;
-    try {
-      for (const event of events) this.#handleOne(event);
-    } finally {
-      if (outermost) this.#handling = false;
-    }
-    if (outermost && this.#pumpAgain) {
-      this.#pumpAgain = false;
-      this.#pump();
-    }
+    for (const event of events) this.#handleOne(event);
   }
 
   #handleOne(event: CoreEvent): void {

@@ -8,7 +8,7 @@ import * as read from "./read.js";
 
 /** One thing at the table: `{field: value}`. Its fields are the ruleset's; a frame replaces it whole. */
 export interface Entity {
-  // eslint-style strictness would make every field a cast; what a field is, only the ruleset knows.
+  // What a field holds is the ruleset's affair, and `unknown` would make every use of it a cast.
   readonly [field: string]: any;
 }
 export interface Entities {

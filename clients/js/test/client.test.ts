@@ -469,14 +469,14 @@ describe("the end", () => {
 
   test("an address without a server is named in the error", async () => {
     await assert.rejects(
-      dustup.connect("http://127.0.0.1:9", TOKEN, { WebSocket, wait: 200 }),
+      dustup.connect("http://127.0.0.1:9", TOKEN, { WebSocket, wait: 1000 }),
       (error) => error instanceof dustup.Unavailable && /cannot reach ws:\/\/127\.0\.0\.1:9\/v1\/ws: .*ECONNREFUSED/.test(error.text),
     );
     await assert.rejects(dustup.connect("h:1", TOKEN, { WebSocket }), dustup.BadLink);
   });
 
   test("an address of something else says what it answered", async () => {
-    await assert.rejects(dustup.connect(`${server.url}/elsewhere`, TOKEN, { WebSocket, wait: 200 }), /answered|response: 400|404/);
+    await assert.rejects(dustup.connect(`${server.url}/elsewhere`, TOKEN, { WebSocket, wait: 1000 }), /answered|response: 400|404/);
   });
 
   test("closing fails what waits, and is safe to do twice", async () => {
@@ -517,6 +517,18 @@ describe("the state of the connection", () => {
     await waiting;
     table.client.nudge();
     assert.equal((await table.chat("back")).v, 2);
+  });
+
+  test("a nudge does not come back before the time the server asked for", async () => {
+    const table = await sit();
+    const waiting = new Promise<dustup.ConnectionState>((resolve) =>
+      table.client.onState((state) => state.is === "waiting" && resolve(state)),
+    );
+    server.goAway(600_000);
+    assert.ok((await waiting).at! - Date.now() > 500_000);
+    table.client.nudge();
+    assert.equal(table.client.state.is, "waiting");
+    assert.equal(server.connections, 1);
   });
 
   test("a nudge asks a connection that looks open whether it is", async () => {

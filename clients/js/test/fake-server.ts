@@ -114,6 +114,14 @@ export class FakeServer {
     for (const message of this.#inParts({ t: "reset", ...this.#where(), reason })) this.say(message);
   }
 
+  /** Everybody is sent away for a while. */
+  goAway(retryAfter: number): void {
+    for (const socket of this.#joined) {
+      this.send(socket, { t: "bye", code: "shutting_down", text: "Going down.", retry_after: retryAfter });
+      socket.close(4001);
+    }
+  }
+
   /** Every connection is cut without a word. */
   dropAll(): void {
     for (const socket of this.#sockets) socket.terminate();
