@@ -175,8 +175,7 @@ class _Table:
                 continue
             # Lost with a primary and then done anew by a re-send, or lost for good.
             labels = promised[ack.seat, ack.id]
-            excuse = any(loss.session in ("", self.session) and loss.start <= ack.at <= loss.end for loss in self.evidence.losses)
-            if excuse and not any(label.startswith("replicas:") for label in labels):
+            if self._excusable(ack) and not any(label.startswith("replicas:") for label in labels):
                 excused[ack.seat, ack.id, ack.v] = ack.durability or "again"
             elif where is None:
                 yield "lost", f"{ack.id} of {ack.seat}, acknowledged as {ack.v} ({ack.durability or 'again'}), is not in the log"
@@ -222,13 +221,15 @@ class _Table:
                 v = self.place.get(key)
                 if v is not None and v <= known:
                     yield "reordered", f"{event.id} of {event.seat} is at {v}, though {known} was known before it was sent"
-            elif isinstance(event, Acked) and not self._excusable(event.at):
+            elif isinstance(event, Acked) and not self._excusable(event):
                 known = max(known, self._where(event) or 0)
             elif isinstance(event, Saw) and self.stamps.get(event.v) == event.stamp:
                 known = max(known, event.v)
 
-    def _excusable(self, at: float) -> bool:
-        return any(loss.start <= at <= loss.end for loss in self.evidence.losses)
+    def _excusable(self, event: Acked | Saw) -> bool:
+        """Whether a primary was being lost while this was told."""
+        since = event.since if isinstance(event, Acked) and event.since is not None else event.at
+        return any(loss.session in ("", self.session) and loss.start <= event.at and since <= loss.end for loss in self.evidence.losses)
 
     def _seen(self) -> Iterator[tuple[str, str]]:
         told: set[tuple[int, str]] = set()
@@ -265,13 +266,13 @@ class _Table:
 
     def _untold(self, ack: Acked, stood: Saw | None) -> Iterator[tuple[str, str]]:
         # While primaries are lost, a reset may lead back below an action that went with one of them.
-        if not self._excusable(ack.at):
+        if not self._excusable(ack):
             yield "untold", f"{ack.client} got the ack of {ack.v} while it stood at {stood.v if stood else 'nothing'}"
 
     def _two_truths(self, saw: Saw, stood: Saw) -> bool:
         """Whether a client was led back because there were two logs at that time, or because it stood on an entry that a lost primary took
         with it: a node that never had it leads the client back, and the new epoch comes when a node that did looks at the log."""
-        if self._excusable(saw.at):
+        if self._excusable(saw):
             return True
         return bool(self.evidence.losses) and stood.epoch != self.log.epoch and self.stamps.get(stood.v) != stood.stamp
 

@@ -30,12 +30,15 @@ class Sent(Note, frozen=True, kw_only=True):
 
 
 class Acked(Note, frozen=True, kw_only=True):
-    """The server said it is done. An `id` that ends with "." names the client alone: its library does not tell more."""
+    """The server said it is done. An `id` that ends with "." names the client alone: its library does not tell more, and tells it late,
+    once its view has caught up; `since` is when it was asked.
+    """
 
     id: str
     v: int
     durability: str = ""
     again: bool = False
+    since: float | None = None
 
 
 class Refused(Note, frozen=True, kw_only=True):

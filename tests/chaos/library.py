@@ -60,6 +60,7 @@ class LibraryPlayer:
             await self._do({"type": "chat", "text": f"a word of {self.seat}"})
 
     async def _do(self, command: dict[str, Any]) -> int:
+        since = now()
         ack = await self._sat.do(command)
         assert ack.v is not None
         self._history.note(
@@ -73,6 +74,7 @@ class LibraryPlayer:
                 v=ack.v,
                 durability=ack.durability or "",
                 again=ack.again,
+                since=since,
             )
         )
         return ack.v

@@ -71,8 +71,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Happened(msgspec.Struct, kw_only=True):
     """One fault: when it began, was mended and ended (seconds since the run began), and where.
 
-    `recovered_s`: from mended to the next acknowledgement of anything; `all_s`: until every table had one; `silence_s`: the longest time
-    without any while it lasted.
+    `recovered_s`: from mended to the next acknowledgement of anything; `all_s`: until every table had one, None when the
+    next fault came before that; `silence_s`: the longest time without any while it lasted.
     """
 
     fault: str
@@ -262,25 +262,18 @@ class Stage:
 def measure(faults: list[Happened], evidence: Evidence, began: float) -> None:
     """Work out from the evidence how long each fault was felt."""
     acks = [(event.at - began, event.session) for event in evidence.events if isinstance(event, Acked) and not event.again]
-    for happened in faults:
+    living = {session for _, session in acks} - set(evidence.gone)
+    for happened, following in zip(faults, [*faults[1:], None], strict=True):
+        if not happened.mended:
+            continue
         after: dict[str, float] = {}
         last = happened.began
         for at, session in acks:
-            if at >= happened.mended:
+            if at >= happened.mended and (following is None or at < following.began):
                 after.setdefault(session, at - happened.mended)
             if happened.began <= at and last <= happened.mended:
                 happened.silence_s = round(max(happened.silence_s, at - last), 2)
                 last = at
-        living = [took for session, took in after.items() if session not in evidence.gone]
-        if living and happened.mended:
-            happened.recovered_s, happened.all_s = round(min(living), 2), round(max(living), 2)
-
-
-def plan_faults(rng: random.Random, count: int) -> tuple[str, ...]:
-    """Every fault once in random order, again and again, until there are `count`."""
-    chosen: list[str] = []
-    while len(chosen) < count:
-        batch = list(FAULTS)
-        rng.shuffle(batch)
-        chosen += batch
-    return tuple(chosen[:count])
+        took = [after[session] for session in living if session in after]
+        happened.recovered_s = round(min(took), 2) if took else None
+        happened.all_s = round(max(took), 2) if len(took) == len(living) else None

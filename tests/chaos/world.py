@@ -20,7 +20,7 @@ from tests.support.redis_server import RedisProcess, any_server
 
 ROOT = Path(__file__).parents[2]
 SECRET = "one-secret-that-every-node-of-a-run-signs-with"
-START_LIMIT_S = 30.0
+START_LIMIT_S = 90.0
 SETTINGS = {"limits-seat-rate": "0", "limits-session-rate": "0", "limits-address-rate": "0", "limits-address-connections": "0"}
 SETTINGS |= {"limits-tries-per-minute": "0", "deadline-sweep-seconds": "2", "snapshot-every": "25", "ring": "64", "log": "info"}
 
