@@ -66,13 +66,16 @@ def alternate(crews: Mapping[str, list[str]]) -> list[str]:
 
 
 def order(step: Step, scene_id: str, models: list[str], begins: str | None = None) -> list[str]:
-    """Roll off which crew begins, and write everybody's rank. Of more than two crews the winner of one
-    roll-off meets the next. `begins` names the crew instead."""
+    """Roll off which crew begins, and write everybody's rank. `begins` names the crew instead.
+
+    Of more than two crews the winner of one roll-off meets the next. While players enter dice for something else nobody rolls, and the
+    crew that came first begins.
+    """
     crews = crews_of(step, models)
     able = [side for side, members in crews.items() if any(turns.can_act(step, one) for one in members)]
     if begins in crews:
         crews = {begins: crews[begins], **{side: members for side, members in crews.items() if side != begins}}
-    elif len(able) > 1:
+    elif len(able) > 1 and step.table.suspended is None:
         first = able[0]
         for other in able[1:]:
             first = _crews_roll_off(step, scene_id, crews, first, other)
@@ -97,9 +100,9 @@ def _crews_roll_off(step: Step, scene_id: str, crews: Mapping[str, list[str]], o
 
 
 def round_ends(step: Step, encounter: Encounter) -> None:
-    """The last activation of a round is over: roll off for the next (switch rolloffs)."""
+    """The last activation of a round is over: roll off for the next (switch rolloffs), unless dice are being entered for something else."""
     able = {step.combatants[one].side for one in encounter.order if turns.can_act(step, one)}
-    if len(able) < 2 or switch(step, "rolloffs") != "round":
+    if len(able) < 2 or switch(step, "rolloffs") != "round" or step.table.suspended is not None:
         return
     models = [one for one, _ in encounter.initiative if one in step.combatants]
     came = [one for one in step.combatants if one in models]

@@ -80,7 +80,7 @@ def land(step: Step, by: Model, target: Model, weapon: Weapon, hits: int, *, cri
     if effect == "meltdown":
         _meltdown(step, target.id)
     limit = int(switch(step, "injury_limit"))
-    if comes_to == "incapacitated" or (limit and step.combatants[target.id].injuries >= limit):
+    if comes_to == "incapacitated" or step.combatants[target.id].injuries >= limit:
         fall(step, target.id)
 
 

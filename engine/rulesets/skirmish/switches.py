@@ -18,7 +18,7 @@ SWITCHES: dict[str, tuple[str | int | bool, ...]] = {
     "wide_open": ("no_cover", "off"),
     "rolloffs": ("round", "fight"),
     "fatigue_limit": (3, 2, 5),
-    "injury_limit": (3, 2, 0),
+    "injury_limit": (3, 2, 5),
 }
 
 VARIANTS: dict[str, dict[str, str | int | bool]] = {

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from engine.commands import Command, GmCommand, Id, Ids, Label, MaybeId
-from engine.rulesets.stretch.model import Cause, Place, Small
+from engine.rulesets.stretch.model import Cause, Place, Small, Word
 
 Threshold = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 About = Literal["task", "words", "belief", "decision"]
@@ -69,7 +69,7 @@ class FrameTest(GmCommand, frozen=True, kw_only=True, tag="test.frame"):
     """Set what a test takes. `using`: a skill, or an attribute in capitals for a raw check. What is not a `task` is never rolled for."""
 
     test: Id
-    using: Id
+    using: Word
     threshold: Threshold
     about: About = "task"
     hidden: bool | None = None
@@ -79,7 +79,7 @@ class RequestTest(GmCommand, frozen=True, kw_only=True, tag="test.request"):
     """Call for a test of a combatant, framed at once."""
 
     combatant: Id
-    using: Id
+    using: Word
     threshold: Threshold
     label: Label = ""
     about: About = "task"
@@ -134,7 +134,7 @@ class Mark(GmCommand, frozen=True, kw_only=True, tag="gm.mark"):
     """Put a mark on somebody (knocked_down, disarmed, noise ...) or take it off."""
 
     combatant: Id
-    mark: Id
+    mark: Word
     off: bool = False
 
 

@@ -11,6 +11,8 @@ from engine.session import Combatant, Part
 
 Small = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 Modifier = Annotated[int, msgspec.Meta(ge=-20, le=20)]
+Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,39}$")]
+"""The name of a skill or a mark: the table's own word, not an id of anything in it."""
 Score = Annotated[int, msgspec.Meta(ge=0, le=20)]
 
 ATTRIBUTES = ("STR", "PER", "END", "CHA", "INT", "AGI", "LCK")
@@ -45,7 +47,7 @@ class Weapon(Part, frozen=True, kw_only=True):
 
     id: Id
     name: str
-    skill: Id
+    skill: Word
     damage: Small = 1
     range: Annotated[int, msgspec.Meta(ge=0, le=10)] = 0
     radiation: bool = False
@@ -61,7 +63,7 @@ class Wanderer(Combatant, frozen=True, kw_only=True):
     """
 
     special: Special = Special()
-    skills: tuple[tuple[Id, Small], ...] = ()
+    skills: tuple[tuple[Word, Small], ...] = ()
     agility_modifier: Modifier = 0
     health: Small = 30
     max_health: Small = 30
@@ -82,7 +84,7 @@ class Wanderer(Combatant, frozen=True, kw_only=True):
     broken: str = ""
     """How it broke when Resolve reached 0, in its player's choice; "" while it holds."""
     ghoul: bool = False
-    marks: tuple[Id, ...] = ()
+    marks: tuple[Word, ...] = ()
     """What criticals and complications left, for the table to play out."""
     acted: Small = 0
     """Actions taken this turn."""

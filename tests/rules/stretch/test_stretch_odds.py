@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import engine
 from engine import Setup
+from engine.commands import ZoneSpec
 from engine.rulesets.stretch import RULES, sums
 from engine.rulesets.stretch.model import Special, Wanderer
 from engine.setup import CombatantSetup, SceneSetup, SeatSetup
 from tests.support import every_die
-from engine.commands import ZoneSpec
 
 engine.register(RULES)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import engine
@@ -21,4 +21,4 @@ class StretchPlay(Play):
 
 
 def test_random_play_of_several_seats_holds_every_promise() -> None:
-    run_state_machine_as_test(StretchPlay, settings=settings(max_examples=15, stateful_step_count=40))
+    run_state_machine_as_test(StretchPlay, settings=settings(max_examples=15, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)))
