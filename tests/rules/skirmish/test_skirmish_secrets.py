@@ -21,4 +21,6 @@ class SkirmishPlay(Play):
 
 
 def test_random_play_of_several_seats_holds_every_promise() -> None:
-    run_state_machine_as_test(SkirmishPlay, settings=settings(max_examples=15, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)))
+    run_state_machine_as_test(
+        SkirmishPlay, settings=settings(max_examples=15, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+    )
