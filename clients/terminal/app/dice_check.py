@@ -70,7 +70,7 @@ class Check:
 
     def __init__(self) -> None:
         self._epochs: dict[tuple[str, int], Epoch] = {}
-        self._rolls: list[tuple[str, int, int, int, list[int], Any, bool]] = []
+        self._rolls: list[tuple[str, int, int, int, list[int], list[tuple[int, int]], bool]] = []
         self.unread = 0
 
     def take(self, frames: Iterable[Mapping[str, Any]]) -> None:
@@ -96,7 +96,8 @@ class Check:
         for roll in rolls_of(event):
             faces = [int(face) for face in roll["faces"]]
             known = (str(roll["stream"]), int(roll["index"]), int(roll["n"]), int(roll["sides"]))
-            self._rolls.append((*known, faces, roll.get("kept") or [], roll.get("proven") is not False))
+            kept = [(int(voided), int(count)) for voided, count in roll.get("kept") or []]
+            self._rolls.append((*known, faces, kept, roll.get("proven") is not False))
 
     def _epoch(self, stream: Any, index: Any) -> Epoch:
         return self._epochs.setdefault((str(stream), int(index)), Epoch(str(stream), int(index)))

@@ -128,7 +128,6 @@ class TextField(Input):
         super().__init__(start, placeholder=_hint(param, names), classes="field", compact=True, max_length=most or 0)
         self._param = param
         self._names = names
-        self._kind = kind
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -136,22 +135,29 @@ class TextField(Input):
 
     def given(self) -> Any:
         """What was typed, as the value it stands for. Raises Wrong."""
-        typed = self.value if self._kind == "text" else self.value.strip()
-        if not typed:
-            if self._kind == "ints" and self._param.get("least") == 0:
-                return []
-            if self._param.get("optional"):
-                return MISSING
-            raise Wrong(_hint(self._param, self._names))
-        if self._kind == "json":
-            try:
-                return json.loads(typed)
-            except ValueError as error:
-                raise Wrong(self._names.texts("form.json", error=error)) from None
-        value = read(self._kind, typed, self._param, [])
-        if value is None:
-            raise Wrong(_hint(self._param, self._names))
-        return value
+        return value_of(self._param, self.value, self._names)
+
+
+def value_of(param: Mapping[str, Any], typed: str, names: Names) -> Any:
+    """The value that a typed text stands for, MISSING when there is none and need not be. Raises Wrong."""
+    kind = str(param.get("kind"))
+    if kind != "text":
+        typed = typed.strip()
+    if not typed:
+        if kind == "ints" and param.get("least") == 0:
+            return []
+        if param.get("optional"):
+            return MISSING
+        raise Wrong(_hint(param, names))
+    if kind == "json":
+        try:
+            return json.loads(typed)
+        except ValueError as error:
+            raise Wrong(names.texts("form.json", error=error)) from None
+    value = read(kind, typed, param, [])
+    if value is None:
+        raise Wrong(_hint(param, names))
+    return value
 
 
 def _hint(param: Mapping[str, Any], names: Names) -> str:

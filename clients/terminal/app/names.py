@@ -9,28 +9,9 @@ from ..show import View
 from ..words import clean
 from .texts import Texts
 
-REFERENCES = frozenset(
-    [
-        "combatant",
-        "by",
-        "target",
-        "helper",
-        "seat",
-        "scene",
-        "zone",
-        "cover",
-        "encounter",
-        "after",
-        "pool",
-        "test",
-        "weapon",
-        "to",
-        "from",
-        "actor",
-        "leader",
-        "for",
-    ]
-)
+_PEOPLE = ("combatant", "by", "target", "helper", "seat", "to", "from", "actor", "leader", "for", "after")
+_THINGS = ("scene", "zone", "cover", "encounter", "pool", "test", "weapon")
+REFERENCES = frozenset((*_PEOPLE, *_THINGS))
 """Fields whose values are ids: shown by name or, when nobody is called that, not at all."""
 
 
