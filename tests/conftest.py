@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if wanted(item)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure that shows half a surrogate pair could not be sent by a worker, and would end the whole run unexplained."""
+    report = yield
+    shown = str(report.longrepr or "")
+    if not isinstance(report.longrepr, tuple) and any("\ud800" <= one <= "\udfff" for one in shown):
+        report.longrepr = shown.encode("utf-8", "backslashreplace").decode()
+    report.sections = [(title, text.encode("utf-8", "backslashreplace").decode()) for title, text in report.sections]
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

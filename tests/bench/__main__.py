@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgpack
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -32,7 +32,7 @@ def wire() -> dict[str, Any]:
     """Microseconds to decode an action with all checks and to encode a frame and an ack, in both subprotocols."""
     command = {"type": "attack", "target": "c3", "bold": True, "combatant": "c1"}
     action = {"t": "do", "id": "bench.17", "session": "abcdefghijklmnop", "command": command, "at": 41}
-    frames = {MSGPACK.subprotocol: msgpack.packb(action), JSON.subprotocol: json.dumps(action, separators=(",", ":"))}
+    frames = {MSGPACK.subprotocol: msgspec.msgpack.encode(action), JSON.subprotocol: json.dumps(action, separators=(",", ":"))}
     view = {"combatants": {"c3": {"id": "c3", "name": "Tollman", "hp": 7, "max_hp": 12, "zone": "yard", "scene": "mill", "near": ["c1"]}}}
     events = [{"type": "duel.hit", "text": "Reed hits Tollman in the arm for 4.", "by": "c1", "target": "c3", "damage": 4}]
     frame = m.Frame("abcdefghijklmnop", 42, "0123456789abcdef", at=1_700_000_000_000, by="ann", events=events, views=view)
@@ -84,8 +84,9 @@ def show(results: dict[str, Any]) -> None:
             table.add_column(column, justify="right")
         for row in results["live"]:
             ours, echo = row["dustup"], row["echo"]
-            cells = (row["sessions"], ours["actions_per_s"], ours["p50_ms"], ours["p99_ms"], ours["server_us_per_action"])
-            table.add_row(*map(str, (*cells, echo["actions_per_s"], echo["p99_ms"], echo["server_us_per_action"], row["ratio"])))
+            mine = (row["sessions"], ours["actions_per_s"], ours["p50_ms"], ours["p99_ms"], ours["server_us_per_action"])
+            theirs = (echo["actions_per_s"], echo["p99_ms"], echo["server_us_per_action"], row["ratio"])
+            table.add_row(*map(str, (*mine, *theirs)))
         console.print(table)
     for name in ("wire", "store", "memory"):
         if name in results:

@@ -138,7 +138,7 @@ async def measure(drivers: list[Driver], process: Process, seconds: float) -> di
         driver.over = True
     times = sorted(latency for driver in drivers for latency in driver.latencies)
     refused = [one for driver in drivers for one in driver.refused]
-    result = {
+    result: dict[str, Any] = {
         "sessions": len(drivers),
         "actions_per_s": round(len(times) / took),
         "p50_ms": round(times[len(times) // 2] * 1000, 2),

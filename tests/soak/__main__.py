@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,20 +83,17 @@ def batches(only: list[str], fight_count: int) -> Iterator[tuple[str, Callable[[
     if "fights" in only:
         for ruleset in RULESETS:
             for first in range(0, fight_count, BATCH):
-                yield (
-                    f"fights {ruleset} {first}",
-                    lambda ruleset=ruleset, first=first: fights(ruleset, first, min(BATCH, fight_count - first)),
-                )  # type: ignore[misc]
+                yield f"fights {ruleset} {first}", partial(fights, ruleset, first, min(BATCH, fight_count - first))
     if "machine" in only:
         found = subprocess.run(
             [sys.executable, "-m", "pytest", "--collect-only", "-q", MACHINES], capture_output=True, text=True, check=True
         )
         for node in found.stdout.splitlines():
             if "::" in node:
-                yield f"machine {node}", lambda node=node: run_pytest(node, profile="soak")  # type: ignore[misc]
+                yield f"machine {node}", partial(run_pytest, node, profile="soak")
     if "store" in only:
         for number in range(FAULT_ROUNDS):
-            yield f"store {number}", lambda: run_pytest(FAULTS, profile="ci")
+            yield f"store {number}", partial(run_pytest, FAULTS, profile="ci")
 
 
 def main() -> int:
