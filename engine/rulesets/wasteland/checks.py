@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.rulesets.wasteland.model import Pair
 from engine.rulesets.wasteland.tables import BAND_INDEX, DAMAGE, DICE_PRICE, EFFECT_FACES
+
+NOTICE = Pair(attribute="PER", skill="survival")
+NOTICE_DIFFICULTY = 2
+"""To hear a suppressed shot, to find something concealed (FACTS A14)."""
 
 
 def lowest_complication(range_: int) -> int:

@@ -11,16 +11,22 @@ under `gm_ap_scope=any`); asked for where it may pay nothing it is refused.
 Prompts by kind (a seat may answer a kind in advance with `seat.prefs`): `tie` (GM: who goes first; answers are combatant ids), `aim`
 (yes with one position / no), `luck` (yes with positions of d20s from 0, 1 LP each / no), `damage_luck` (yes with positions of dC6, 1 LP
 for up to three / no), `damage_ap` ("0".."3"), `complication` (GM, one each: describe, bank, harder, stumble, fumble, waste), `spend`
-(done, information, time), `help` (GM: yes / no), `draw` (GM: yes with the price in LP / veto), `draw_price` (player: yes / no).
+(done, information, time, heal, wake, injury), `help` (GM: yes / no), `draw` (GM: yes with the price in LP / veto), `draw_price`
+(player: yes / no), `save` (roll, buy with a number of dice, deck), `parry` (yes / no), `damage_free` (yes with positions / no), `ready`
+(GM: yes / no), `timing` (yes / no, under `timing_hold`).
 
 Events: tests tell `test.proposed framed joined refused led thrown opposed tied result`, then `wasteland.question answer time`; turns
 `wasteland.opening tie aim move stand defend`; attacks `wasteland.attack`, `wasteland.reroll`, `wasteland.miss` or `wasteland.struck` (`at`
 the location), `wasteland.damage` (dice that wait for Luck), `wasteland.hit` (`at`, `damage` before resistance; the GM and who controls the
 target also read `dr`, `suffered`, `hp`), `wasteland.injury down stunned breaking gone`; and `wasteland.complication`, `wasteland.ap.paid`,
-`wasteland.ap.lost`, `wasteland.luck.draw granted refused timing order refreshed trinket`, `wasteland.modified`.
+`wasteland.ap.lost`, `wasteland.luck.draw granted refused timing order refreshed trinket`, `wasteland.modified`. Harm and healing:
+`wasteland.save saved reopened asleep awake stable treated healed bleeds burning burns doused frozen hazard charge tripped exploded blast
+arc burst chem cleansed slept recovered cured ate glows repaired wears_off`; turns also `wasteland.draw interact reload assist turn_given
+command ready ready.fired ready.lost ready.refused declared`, weapons `wasteland.empty reliable perk`.
 
 Dice are drawn in this order: the pool of who attempts it, each helper's d20 in order of joining; for an attack the d20 pool, the hit
-location d20 (unless called), the damage dC6. Re-rolls are rolls of their own, when they are asked for.
+location d20 (unless called), the damage dC6, cover, then what opens a treated wound. Who assists an attack rolls right after its d20s.
+Re-rolls are rolls of their own, when they are asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from engine.commands import Command, Id, Ids, Label, MaybeId
-from engine.rulesets.wasteland.model import Attribute, Skill
+from engine.rulesets.wasteland.model import Attribute, DamageType, Effect, Skill
 
 Dice = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Words = Annotated[str, msgspec.Meta(max_length=500)]
@@ -46,10 +52,13 @@ class Attack(Command, frozen=True, kw_only=True, tag="attack"):
     `weapon` may be left out when only one is held. `location` calls the shot (+1 difficulty). `dice`: d20s bought (0..3).
     `extra_ammo`: more shots for +1 dC6 each, up to the fire rate. `damage_ap`: AP for +1 dC6 each (melee, unarmed and thrown,
     0..3), spent after a hit as far as the pool then goes; left out, the engine asks. `one_handed`: a two-handed weapon in one hand (+2).
-    `stacked_deck`: 1 LP, LCK in place of the attribute. `roll` at difficulty 0: true rolls for AP (as `d0_roll` allows).
+    `stacked_deck`: 1 LP, LCK in place of the attribute. `roll` at difficulty 0: true rolls for AP (as `d0_roll` allows). `throw` a
+    blade that is made for it. A blast is aimed at a `zone` (or the one of `target`), a bombardment at further `zones` next to it.
+    `pull`: where a wrangling weapon drags its target for 2 AP. `fated`: 1 LP makes a hit critical, `chain`: targets it goes on to, for
+    1 AP and a round each, as far as perks allow.
     """
 
-    target: Id
+    target: MaybeId = ""
     combatant: MaybeId = ""
     weapon: MaybeId = ""
     location: MaybeId = ""
@@ -60,6 +69,12 @@ class Attack(Command, frozen=True, kw_only=True, tag="attack"):
     damage_ap: Dice | None = None
     one_handed: bool = False
     roll: bool = False
+    throw: bool = False
+    zone: MaybeId = ""
+    zones: Ids = ()
+    pull: MaybeId = ""
+    fated: bool = False
+    chain: Dice = 0
 
 
 class Move(Command, frozen=True, kw_only=True, tag="move"):
@@ -87,9 +102,10 @@ class Sprint(Command, frozen=True, kw_only=True, tag="sprint"):
 
 
 class Aim(Command, frozen=True, kw_only=True, tag="aim"):
-    """Minor action: re-roll 1d20 on the first attack roll of this turn."""
+    """Minor action: re-roll 1d20 on the first attack roll of this turn. With a recon weapon `target` is marked for an ally's re-roll."""
 
     combatant: MaybeId = ""
+    target: MaybeId = ""
     gm_ap: bool = False
 
 
@@ -112,6 +128,197 @@ class Defend(Command, frozen=True, kw_only=True, tag="defend"):
     gm_ap: bool = False
     stacked_deck: bool = False
     ap: Literal[0, 2] = 0
+
+
+class Draw(Command, frozen=True, kw_only=True, tag="draw"):
+    """Minor action: draw a weapon or item you carry, or pick one up that lies in your zone (`of` whoever dropped it).
+
+    `away` puts another one away, `drop` drops it (`draw_may_drop`); `arm` is the location of the arm that takes it.
+    """
+
+    item: Id
+    combatant: MaybeId = ""
+    of: MaybeId = ""
+    away: MaybeId = ""
+    drop: MaybeId = ""
+    arm: MaybeId = ""
+    gm_ap: bool = False
+
+
+class Interact(Command, frozen=True, kw_only=True, tag="interact"):
+    """Minor action: something simple with your equipment or surroundings."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    combatant: MaybeId = ""
+    gm_ap: bool = False
+
+
+class Reload(Command, frozen=True, kw_only=True, tag="reload"):
+    """Minor action: load a weapon that is empty."""
+
+    weapon: Id
+    combatant: MaybeId = ""
+    gm_ap: bool = False
+
+
+class TakeChem(Command, frozen=True, kw_only=True, tag="chem"):
+    """Minor action: give a dose of a chem in your hand to yourself or a willing `patient` within reach.
+
+    `what`: heal, treat an injury (`at` a location), stabilize the dying, or just take it; left out, what helps most.
+    """
+
+    item: Id
+    combatant: MaybeId = ""
+    patient: MaybeId = ""
+    what: Literal["", "heal", "treat", "stabilize", "take"] = ""
+    at: MaybeId = ""
+    gm_ap: bool = False
+
+
+class FirstAid(Command, frozen=True, kw_only=True, tag="aid"):
+    """Major action: heal HP, treat an injury (`at` a location) or stabilize a dying `patient` (default: yourself).
+
+    `ap`: AP for more HP when it works; left out, the engine asks. `wake`: 1 AP wakes whom you stabilize. `chem`: a healing item in hand
+    that goes into it. `roll` at difficulty 0 rolls for AP.
+    """
+
+    combatant: MaybeId = ""
+    patient: MaybeId = ""
+    what: Literal["heal", "treat", "stabilize"] = "heal"
+    at: MaybeId = ""
+    dice: Dice = 0
+    gm_ap: bool = False
+    stacked_deck: bool = False
+    roll: bool = False
+    ap: Annotated[int, msgspec.Meta(ge=0, le=30)] | None = None
+    wake: bool = False
+    chem: MaybeId = ""
+
+
+class Assist(Command, frozen=True, kw_only=True, tag="assist"):
+    """Major action: help `ally`'s next test with 1d20 of this pair. Not on your turn it gives up the one you still have this round."""
+
+    ally: Id
+    attribute: Attribute
+    skill: Skill
+    combatant: MaybeId = ""
+    gm_ap: bool = False
+
+
+class CommandNpc(Command, frozen=True, kw_only=True, tag="command"):
+    """Major action: an NPC under your command takes one major action now, and you assist it."""
+
+    npc: Id
+    action: Literal["attack", "defend", "rally", "sprint", "aid"]
+    combatant: MaybeId = ""
+    target: MaybeId = ""
+    weapon: MaybeId = ""
+    location: MaybeId = ""
+    extra_ammo: Dice = 0
+    zone: MaybeId = ""
+    what: Literal["heal", "treat", "stabilize"] = "heal"
+    gm_ap: bool = False
+
+
+class Ready(Command, frozen=True, kw_only=True, tag="ready"):
+    """Major action: perform `action` when somebody (`who`, else any enemy) enters or ends a move in `zone` (else yours), or attacks;
+    or when what you say in `text` happens (claim it with `ready.claim`).
+
+    `target` of an attack is, left out, whoever sets it off; `go` is where a sprint leads.
+    """
+
+    trigger: Literal["enters", "attacks", "ends_move", "prose"]
+    action: Literal["attack", "defend", "sprint", "rally"]
+    combatant: MaybeId = ""
+    who: MaybeId = ""
+    zone: MaybeId = ""
+    text: Words = ""
+    target: MaybeId = ""
+    weapon: MaybeId = ""
+    location: MaybeId = ""
+    extra_ammo: Dice = 0
+    go: MaybeId = ""
+
+
+class ClaimReady(Command, frozen=True, kw_only=True, tag="ready.claim"):
+    """What you wait for in your own words happens: the GM confirms it. `target`: whom your attack is for, if you had not said."""
+
+    combatant: Id
+    target: MaybeId = ""
+
+
+class Douse(Command, frozen=True, kw_only=True, tag="douse"):
+    """Major action: a test that stops persistent damage (`burn`, else the first)."""
+
+    combatant: MaybeId = ""
+    burn: MaybeId = ""
+    attribute: Attribute = "AGI"
+    skill: Skill = "athletics"
+    dice: Dice = 0
+    gm_ap: bool = False
+    stacked_deck: bool = False
+
+
+class Place(Command, frozen=True, kw_only=True, tag="place"):
+    """Major action: lay a mine or charge where you are."""
+
+    weapon: Id
+    combatant: MaybeId = ""
+    dice: Dice = 0
+    gm_ap: bool = False
+    stacked_deck: bool = False
+
+
+# --- between fights ------------------------------------------------------------------------------------------------------
+
+
+class Eat(Command, frozen=True, kw_only=True, tag="eat"):
+    """Eat or drink something, outside a fight."""
+
+    combatant: Id
+    item: Id
+
+
+class Repair(Command, frozen=True, kw_only=True, tag="repair"):
+    """An hour's work on a machine, outside a fight."""
+
+    combatant: Id
+    patient: Id
+
+
+class Care(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A doctor and the patients cared for."""
+
+    doctor: Id
+    patients: Ids
+
+
+class GmRest(Command, frozen=True, kw_only=True, tag="gm.rest"):
+    """Some sleep for so many hours; `activity` is what the day before was like, `care` who looks after whom. The clock moves on."""
+
+    needs = "gm"
+    always = True
+    combatants: Annotated[Ids, msgspec.Meta(min_length=1)]
+    hours: Annotated[int, msgspec.Meta(ge=1, le=24)]
+    safe: bool = False
+    activity: Literal["restful", "light", "moderate", "heavy"] = "restful"
+    care: Annotated[tuple[Care, ...], msgspec.Meta(max_length=16)] = ()
+
+
+class GmHazard(Command, frozen=True, kw_only=True, tag="gm.hazard"):
+    """A hazard hurts these combatants, or everybody in a zone: by `name` (`times` for a fall of so many zones), or `dice` of its own."""
+
+    needs = "gm"
+    combatants: Ids = ()
+    scene: MaybeId = ""
+    zone: MaybeId = ""
+    name: Annotated[str, msgspec.Meta(max_length=40)] = ""
+    times: Annotated[int, msgspec.Meta(ge=1, le=10)] = 1
+    dice: Annotated[int, msgspec.Meta(ge=0, le=30)] = 0
+    damage: DamageType = "physical"
+    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=8)] = ()
+    whole_body: bool = False
+    text: Label = ""
 
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
@@ -140,6 +347,8 @@ class Framing(Command, frozen=True, kw_only=True):
     minutes: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     action: Literal["free", "minor", "major"] = "free"
     allow_roll: bool = False
+    vision: bool | None = None
+    """Whether it relies on sight (a head injury and darkness make it harder); None: tests of PER do."""
     hidden: bool | None = None
 
 
@@ -190,10 +399,11 @@ class RollTest(Command, frozen=True, kw_only=True, tag="test.roll"):
 
 
 class SpendTest(Command, frozen=True, kw_only=True, tag="test.spend"):
-    """Spend AP on a passed test: `information` (1 AP, one question), `time` (2 AP, halves the minutes, rounded down), or `done`."""
+    """Spend AP on a passed test: `information` (1 AP, one question), `time` (2 AP, halves the minutes, rounded down), on First Aid `heal`
+    and `wake` (1 AP each), on recovering `injury` (2 AP, one more); or `done`."""
 
     test: Id
-    what: Literal["information", "time", "done"]
+    what: Literal["information", "time", "heal", "wake", "injury", "done"]
     question: Words = ""
 
 
@@ -289,6 +499,21 @@ COMMANDS: tuple[type[Command], ...] = (
     Aim,
     Rally,
     Defend,
+    Draw,
+    Interact,
+    Reload,
+    TakeChem,
+    FirstAid,
+    Assist,
+    CommandNpc,
+    Ready,
+    ClaimReady,
+    Douse,
+    Place,
+    Eat,
+    Repair,
+    GmRest,
+    GmHazard,
     RequestTest,
     FrameTest,
     JoinTest,

@@ -1,165 +1,26 @@
-"""Damage: combat dice, what effects do with them, Damage Resistance and cover at the location, HP, injuries, defeat.
+"""One hit: Damage Resistance and cover at the location, HP, injuries, what an injury does at once, and defeat.
 
-combat_rules_2d20, "Making an Attack" steps 3 and 4, "Damage Effects", "Radiation Damage", "Damage and Injury"; FACTS A1, A2, A13.
-Every effect is a row of EFFECTS: `before` changes what the hit does, `after` follows it. Further effects are further rows.
+combat_rules_2d20, "Making an Attack" step 4, "Radiation Damage", "Damage and Injury", "Dying", "Cover"; FACTS A1, A2, A11.
+What a weapon's effects make of its damage dice is in engine.rulesets.wasteland.effects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
 from engine import zones
-from engine.rulesets.wasteland import checks, derived, tables, telling
-from engine.rulesets.wasteland.model import Effect, Injury, Survivor, Weapon
+from engine.rulesets.wasteland import body, checks, derived, perks, saves, tables, telling
+from engine.rulesets.wasteland.model import Injury, Survivor
 from engine.rulesets.wasteland.switches import switch
-from engine.session import Scene, Session
+from engine.session import Session
 from engine.step import Step
 from engine.talk import fact
 
 CRITICAL = 5
 CRITICAL_BIG = 7
 MAX_COVER = 20
-
-
-class Blow:
-    """One successful attack while its damage is worked out."""
-
-    __slots__ = ("at", "by", "critical", "effects", "ignore", "step", "target", "total", "type", "weapon")
-
-    def __init__(self, step: Step, by: str, target: str, weapon: Weapon, at: str, total: int, effects: int, critical: bool) -> None:
-        self.step, self.by, self.target, self.weapon, self.at = step, by, target, weapon, at
-        self.total, self.effects, self.critical = total, effects, critical
-        self.type: str = weapon.type
-        self.ignore = 0
-
-
-# --- effects ---------------------------------------------------------------------------------------------------------------
-
-
-class Rule(NamedTuple):
-    """What a damage effect does when at least one effect was rolled."""
-
-    before: Callable[[Blow, Effect], None] | None = None
-    after: Callable[[Blow, Effect], None] | None = None
-
-
-def _vicious(blow: Blow, effect: Effect) -> None:
-    blow.total += blow.effects
-
-
-def _piercing(blow: Blow, effect: Effect) -> None:
-    blow.ignore += effect.x * blow.effects
-
-
-def _breaking_now(blow: Blow, effect: Effect) -> None:
-    if switch(blow.step, "breaking_timing") == "immediate":
-        breaking(blow)
-
-
-def _breaking_later(blow: Blow, effect: Effect) -> None:
-    if switch(blow.step, "breaking_timing") == "after":
-        breaking(blow)
-
-
-def breaking(blow: Blow) -> None:
-    """Cover loses a die for each effect, for good; without cover the location's DR of the weapon's type.
-
-    Switches `breaking` and `breaking_carry`.
-    """
-    step = blow.step
-    amount = blow.effects if switch(step, "breaking") == "per_effect" else 1
-    target: Survivor = step.combatants[blow.target]
-    scene = step.scenes.get(target.scene)
-    cover = None if scene is None else zones.cover_of(scene, target)
-    if scene is not None and cover is not None and cover.value:
-        broken = min(amount, cover.value)
-        _break_cover(step, scene, target, broken)
-        text = f"{cover.name} is shot to pieces: {broken} less."
-        step.about(target.id, "wasteland.breaking", text, target=target.id, cover=cover.id, amount=broken)
-        if not switch(step, "breaking_carry"):
-            return
-        amount -= broken
-    amount = min(amount, derived.resistance(target, blow.at, blow.type))
-    if amount:
-        step.change("combatants", target.id, broken=derived.lost(target.broken, blow.at, blow.type, amount))
-        step.whisper(
-            "wasteland.breaking", f"{target.name}'s protection there is {amount} less.", target.id, target=target.id, location=blow.at
-        )
-
-
-def _break_cover(step: Step, scene: Scene, target: Survivor, amount: int) -> None:
-    step.change(
-        "scenes",
-        scene.id,
-        zones=tuple(
-            replace(zone, covers=tuple(replace(one, value=one.value - amount) if one.id == target.cover else one for one in zone.covers))
-            if zone.id == target.zone
-            else zone
-            for zone in scene.zones
-        ),
-    )
-
-
-def _radioactive(blow: Blow, effect: Effect) -> None:
-    hit(blow.step, blow.target, blow.at, "radiation", blow.effects, by=blow.by)
-
-
-def _spread(blow: Blow, effect: Effect) -> None:
-    for _ in range(blow.effects):
-        target: Survivor = blow.step.combatants[blow.target]
-        rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by)
-        at = tables.location_of(target.body_type, rolled.faces[0])
-        hit(blow.step, target.id, at, blow.type, blow.total // 2, by=blow.by, rolls=[fact(rolled)], critical=blow.critical)
-
-
-def _stun(blow: Blow, effect: Effect) -> None:
-    target = blow.step.combatants[blow.target]
-    if not target.out:
-        blow.step.change("combatants", blow.target, stunned=True)
-        blow.step.about(blow.target, "wasteland.stunned", f"{target.name} is stunned.", target=blow.target)
-
-
-EFFECTS: Mapping[str, Rule] = {
-    "vicious": Rule(before=_vicious),
-    "piercing": Rule(before=_piercing),
-    "breaking": Rule(before=_breaking_now, after=_breaking_later),
-    "spread": Rule(after=_spread),
-    "stun": Rule(after=_stun),
-    # Radiation comes after every other damage of the attack, so it is the last row (combat_rules_2d20, "Radiation Damage").
-    "radioactive": Rule(after=_radioactive),
-}
-"""Rows in the order in which they apply. `arc`, `burst`, `freeze`, `persistent` and `tranquilize` have none yet."""
-ORDER = {effect: place for place, effect in enumerate(EFFECTS)}
-VICIOUS = Effect(id="vicious")
-
-
-def strike(
-    step: Step, by: str, target: str, weapon: Weapon, at: str, faces: tuple[int, ...], *, critical: bool, vicious: bool, rolls: list[Any]
-) -> None:
-    """What the damage dice of a hit do. `critical`: the attack roll had a critical success."""
-    total, effects = checks.damage(faces, switch(step, "effect_face_damage"))
-    blow = Blow(step, by, target, weapon, at, total, effects, critical)
-    active: list[Effect] = []
-    if effects:
-        active = [one for one in weapon.effects if one.id in EFFECTS]
-        if vicious:
-            active.append(VICIOUS)
-        active.sort(key=lambda one: ORDER[one.id])
-        for one in active:
-            before = EFFECTS[one.id].before
-            if before is not None:
-                before(blow, one)
-    hit(step, target, at, blow.type, blow.total, by=by, ignore=blow.ignore, effects=effects, rolls=rolls, critical=critical)
-    for one in active:
-        after = EFFECTS[one.id].after
-        if after is not None:
-            after(blow, one)
-
-
-# --- one hit ---------------------------------------------------------------------------------------------------------------
 
 
 def hit(
@@ -174,26 +35,37 @@ def hit(
     effects: int = 0,
     rolls: list[Any] | None = None,
     critical: bool = False,
+    kinds: tuple[str, ...] = (),
+    covered: bool = True,
+    raw: bool = False,
+    tranquil: int = 0,
+    fated: bool = False,
+    hard: bool = False,
+    whole_body: bool = False,
 ) -> int:
-    """Damage of one type to one location: reduced by DR and cover, then suffered. Returns what was suffered.
+    """Damage of one type (or several, `kinds`) to one location: reduced by DR and cover, then suffered. Returns what was suffered.
 
-    Players see dice, total and how the target looks; DR, what got through and HP of others stay with the GM and who controls the target.
+    `raw` ignores all resistance, `covered` False the cover alone; `whole_body` meets the lowest resistance of all locations. `tranquil`
+    is the rating of a tranquilizer, `fated` makes it a critical hit, `hard` its injuries harder to treat; `critical` tells that the
+    attack roll had a critical success. Players see dice, total and how the target looks; DR, what got through and HP of others stay
+    with the GM and who controls the target.
     """
     target: Survivor = step.combatants[target_id]
     told = list(rolls or [])
-    immune = kind in target.immune
-    resisted = derived.resistance(target, at, kind)
+    types = kinds or (kind,)
+    immune = all(one in target.immune for one in types)
+    resisted = 0
+    if not raw:
+        resisted = derived.bodily_resistance(target, kind) if whole_body else derived.resistance_to(target, at, types)
     cover = 0
-    if not immune and amount:
-        dice = cover_dice(step, target, at, kind)
-        if dice:
-            rolled = step.roll(dice, 6, purpose="cover", actor=target_id)
-            total, symbols = checks.damage(rolled.faces, switch(step, "effect_face_damage"))
-            cover = total if switch(step, "cover_dr") == "total" else symbols
-            told.append(fact(rolled))
+    if covered and not immune and amount and target.cover:
+        cover = _cover(step, target, at, types, told)
     suffered = 0 if immune else max(amount - max(resisted + cover - ignore, 0), 0)
     before_dr = 0 if immune else amount
-    wound(step, target, at, kind, suffered, before_dr, critical)
+    if suffered:
+        told += _reopen(step, target, at, by)
+        target = step.combatants[target_id]
+    wound(step, target, at, kind, suffered, before_dr, critical, tranquil=tranquil, fated=fated, hard=hard)
     now: Survivor = step.combatants[target_id]
     looks = derived.condition(now)
     place = at.replace("_", " ")
@@ -218,6 +90,29 @@ def hit(
     return suffered
 
 
+# --- what stands between ---------------------------------------------------------------------------------------------------
+
+
+def _cover(step: Step, target: Survivor, at: str, kinds: tuple[str, ...], told: list[Any]) -> int:
+    """Roll what cover adds to DR; somebody prone rolls dice that show nothing once more (FACTS A5)."""
+    dice = max(cover_dice(step, target, at, kind) for kind in kinds)
+    if not dice:
+        return 0
+    rolled = step.roll(dice, 6, purpose="cover", actor=target.id)
+    told.append(fact(rolled))
+    faces = list(rolled.faces)
+    total_counts = switch(step, "cover_dr") == "total"
+    if target.prone:
+        blank = tuple(i for i, face in enumerate(faces) if not checks.damage((face,))[0 if total_counts else 1])
+        if blank:
+            again = step.roll(len(blank), 6, purpose="cover.again", actor=target.id, of=rolled.n, positions=blank)
+            told.append(fact(again))
+            for position, face in zip(blank, again.faces, strict=True):
+                faces[position] = face
+    total, symbols = checks.damage(faces, switch(step, "effect_face_damage"))
+    return total if total_counts else symbols
+
+
 def cover_dice(tree: Step | Session, target: Survivor, at: str, kind: str) -> int:
     """dC6 that cover adds to DR: against physical and energy, when it hides the location (switch `cover_scope`)."""
     scene = tree.scenes.get(target.scene)
@@ -234,7 +129,38 @@ def critical_at(s: Survivor) -> int:
     return CRITICAL_BIG if s.beast is not None and s.beast.big else CRITICAL
 
 
-def wound(step: Step, s: Survivor, at: str, kind: str, suffered: int, before_dr: int, critical: bool) -> None:
+# --- wounds ----------------------------------------------------------------------------------------------------------------
+
+
+def _reopen(step: Step, s: Survivor, at: str, by: str) -> list[Any]:
+    """Damage to a location with a treated injury may open it again (combat_rules_2d20, "Treating An Injury"; switch `reopen_on`)."""
+    if not s.injuries or (not by and switch(step, "reopen_on") == "enemy_hit"):
+        return []
+    place = next((i for i, one in enumerate(s.injuries) if one.at == at and one.treated), None)
+    if place is None:
+        return []
+    rolled = step.roll(1, 6, purpose="reopen", actor=s.id)
+    if checks.damage(rolled.faces)[1]:
+        opened = replace(s.injuries[place], treated=False)
+        step.change("combatants", s.id, injuries=tuple(opened if i == place else one for i, one in enumerate(s.injuries)))
+        _consequences(step, s.id, (opened,))
+        step.about(s.id, "wasteland.reopened", f"{s.name}'s wound opens again: {at}.", target=s.id, at=at)
+    return [fact(rolled)]
+
+
+def wound(
+    step: Step,
+    s: Survivor,
+    at: str,
+    kind: str,
+    suffered: int,
+    before_dr: int,
+    critical: bool,
+    *,
+    tranquil: int = 0,
+    fated: bool = False,
+    hard: bool = False,
+) -> None:
     """Take suffered damage off HP (radiation off the maximum), with the injuries that come of it."""
     if not suffered:
         return
@@ -247,31 +173,88 @@ def wound(step: Step, s: Survivor, at: str, kind: str, suffered: int, before_dr:
         hp = max(s.hp - suffered, 0)
     fields["hp"] = hp
     counted = suffered if switch(step, "crit_after_dr") else before_dr
-    is_critical = counted >= critical_at(s) and (kind != "radiation" or bool(switch(step, "radiation_can_crit")))
-    falls = hp == 0 and not s.dying
+    is_critical = (counted >= critical_at(s) or fated) and (kind != "radiation" or bool(switch(step, "radiation_can_crit")))
+    falls = hp == 0 and not s.dying and s.hp > 0
     if falls and switch(step, "zero_hp_extra") == "crit_success":
         count = 1 + critical
     else:
         count = is_critical + falls
     count += s.dying  # any damage while dying is one more injury
+    if count and tranquil:
+        _tranquilize(step, s, fields, falls and is_critical, tranquil)
+        return
+    made: tuple[Injury, ...] = ()
     if count:
         place = at if kind != "radiation" or at in tables.LOCATION_KINDS[s.body_type] else tables.TRUNK[s.body_type]
-        injury = Injury(at=place, kind=tables.injury_kind(s.body_type, place))  # type: ignore[arg-type]
-        fields["injuries"] = (*s.injuries, *(injury for _ in range(count)))
-        if injury.kind == "leg":
-            fields["prone"] = True
+        one = Injury(at=place, kind=tables.injury_kind(s.body_type, place), hard=hard)  # type: ignore[arg-type]
+        made = (one,) * count
+        fields["injuries"] = (*s.injuries, *made)
         if s.beast is not None and s.beast.little:
             fields.update(hp=0, dead=True)
             falls = True
     if falls:
-        fields.update(prone=True, out=True, dying=not fields.get("dead", False), cover="")
+        dies = fields.get("dead", False) or (s.tier != "pc" and bool(switch(step, "npcs_die")))
+        fields.update(prone=True, dying=not dies, dead=dies, out=dies, unconscious=False, cover="", ready=None, promise=None, guard=0)
     step.change("combatants", s.id, **fields)
+    if made:
+        _consequences(step, s.id, made)
+
+
+def _consequences(step: Step, combatant_id: str, injuries: tuple[Injury, ...]) -> None:
+    """What an injury does at once: a leg gives way, a hand lets go, the head swims until after the next turn."""
+    for injury in injuries:
+        s: Survivor = step.combatants[combatant_id]
+        if injury.kind == "leg" and not s.prone:
+            step.change("combatants", s.id, prone=True)
+        elif injury.kind == "head" and not s.stunned:
+            step.change("combatants", s.id, stunned=True)
+        elif injury.kind == "arm":
+            weapons = body.dropped(s, injury.at)
+            if weapons != s.weapons:
+                step.change("combatants", s.id, weapons=weapons)
+
+
+def _tranquilize(step: Step, s: Survivor, fields: dict[str, Any], outright: bool, rating: int) -> None:
+    """No injury; instead a test against falling asleep for an hour, failed outright at 0 HP with an injury (FACTS A13)."""
+    step.change("combatants", s.id, **fields)
+    if outright or fields.get("hp") == 0:
+        fall_asleep(step, s.id)
+    elif not s.unconscious:
+        saves.demand(step, s, saves.ENDURE, rating, then="tranquilize")
+
+
+def fall_asleep(step: Step, combatant_id: str) -> None:
+    """Unconscious for an hour of the fiction clock."""
+    s: Survivor = step.combatants[combatant_id]
+    step.change("combatants", s.id, unconscious=True, prone=True, wakes=step.table.clock + 60, ready=None, promise=None)
+    step.about(s.id, "wasteland.asleep", f"{s.name} falls asleep.", combatant=s.id)
 
 
 def _after_wound(step: Step, before: Survivor, now: Survivor) -> None:
-    if now.injuries is before.injuries and now.out == before.out:
-        return
     for injury in now.injuries[len(before.injuries) :]:
         step.about(now.id, "wasteland.injury", f"{now.name} is injured: {injury.at}.", target=now.id, at=injury.at, kind=injury.kind)
-    if now.out and not before.out:
+    if (now.dying and not before.dying) or (now.out and not before.out):
         step.about(now.id, "wasteland.down", f"{now.name} is {'dead' if now.dead else 'down'}.", target=now.id, dead=now.dead)
+
+
+def messy(step: Step, by: str, target_id: str, count: int) -> None:
+    """A perk: a critical hit rolls a combat die, and an effect is one more injury anywhere."""
+    attacker = step.combatants.get(by)
+    target: Survivor = step.combatants[target_id]
+    if attacker is None or len(target.injuries) <= count or target.out or not perks.bonus(attacker, "messy"):
+        return
+    rolled = step.roll(1, 6, purpose="messy", actor=by)
+    if checks.damage(rolled.faces)[1]:
+        place = step.roll(1, 20, purpose="location", actor=by)
+        at = tables.location_of(target.body_type, place.faces[0])
+        injury = Injury(at=at, kind=tables.injury_kind(target.body_type, at))  # type: ignore[arg-type]
+        step.change("combatants", target_id, injuries=(*target.injuries, injury))
+        _consequences(step, target_id, (injury,))
+        text = f"{target.name} is injured: {at}."
+        step.about(target_id, "wasteland.injury", text, target=target_id, at=at, kind=injury.kind, rolls=[fact(rolled), fact(place)])
+
+
+def die(step: Step, combatant_id: str, why: str) -> None:
+    """Somebody is dead."""
+    step.change("combatants", combatant_id, dead=True, out=True, dying=False, burns=(), ready=None, promise=None)
+    step.about(combatant_id, "wasteland.down", f"{step.name(combatant_id)} dies: {why}.", target=combatant_id, dead=True)

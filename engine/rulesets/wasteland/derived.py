@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from engine.rulesets.wasteland import checks
+from engine.rulesets.wasteland import checks, perks
 from engine.rulesets.wasteland.model import Pair, Resist, Survivor, Weapon
-from engine.rulesets.wasteland.tables import WEAPON_PAIRS
+from engine.rulesets.wasteland.tables import LOCATION_KINDS, WEAPON_PAIRS
 
 _BODILY = frozenset({"STR", "END", "AGI", "body"})
 _MELEE_SKILLS = frozenset({"melee_weapons", "unarmed", "melee"})
@@ -30,7 +30,7 @@ def base_hp(s: Survivor) -> int:
         return hp * CREATURE_HP.get(s.tier, 1) + s.hp_bonus
     luck = LUCK_HP.get(s.tier, 0) * s.special.LCK
     level = s.level - 1 if s.tier == "pc" else s.level
-    return s.special.END + luck + level + s.hp_bonus
+    return s.special.END + luck + level + s.hp_bonus + perks.bonus(s, "hp")
 
 
 def max_hp(s: Survivor) -> int:
@@ -41,19 +41,19 @@ def max_hp(s: Survivor) -> int:
 def initiative(s: Survivor) -> int:
     if s.initiative is not None:
         return s.initiative
-    bonus = sum(perk.initiative for perk in s.perks)
+    bonus = sum(perk.initiative for perk in perks.held(s))
     if s.beast is not None:
         return s.beast.body + s.beast.mind + bonus
     return s.special.PER + s.special.AGI + bonus + NPC_INITIATIVE.get(s.tier, 0)
 
 
 def defense(s: Survivor) -> int:
-    """Defense as it is now, with what Defend added."""
+    """Defense as it is now, with what Defend and a dash added."""
     if s.defense is not None:
-        return s.defense + s.guard
+        return s.defense + s.guard + s.dash
     if s.beast is not None:
-        return max(1 + (1 if s.beast.little else 0) - (1 if s.beast.big else 0), 1) + s.guard
-    return (2 if s.special.AGI >= 9 else 1) + s.guard
+        return max(1 + (1 if s.beast.little else 0) - (1 if s.beast.big else 0), 1) + s.guard + s.dash
+    return (2 if s.special.AGI >= 9 else 1) + s.guard + s.dash
 
 
 def max_luck(s: Survivor) -> int:
@@ -126,9 +126,26 @@ def resistance(s: Survivor, at: str, kind: str) -> int:
             if piece.worn and at in piece.covers:
                 best = max(best, getattr(piece, kind))
         total += best
+    if s.perks or s.boosts:
+        total += perks.bonus(s, f"dr_{kind}")
     if s.broken:
         total -= sum(getattr(one, kind) for one in s.broken if one.at == at)
     return max(total, 0)
+
+
+def resistance_to(s: Survivor, at: str, kinds: tuple[str, ...]) -> int:
+    """Damage Resistance against a hit of several types: the lowest counts."""
+    return min(resistance(s, at, kind) for kind in kinds)
+
+
+def bodily_resistance(s: Survivor, kind: str) -> int:
+    """Against what comes over the whole body: the lowest of its locations (combat_rules_2d20, "Radiation Damage")."""
+    return min(resistance(s, at, kind) for at in LOCATION_KINDS[s.body_type])
+
+
+def kinds_of(weapon: Weapon) -> tuple[str, ...]:
+    """The types of a weapon's damage."""
+    return (weapon.type, *weapon.also) if weapon.also else (weapon.type,)
 
 
 def lost(broken: tuple[Resist, ...], at: str, kind: str, amount: int) -> tuple[Resist, ...]:
@@ -140,7 +157,7 @@ def condition(s: Survivor) -> str:
     """How somebody looks to those who may not see their HP."""
     if s.dead:
         return "dead"
-    if s.dying or s.hp == 0:
+    if s.dying or s.unconscious or s.hp == 0:
         return "down"
     full = max_hp(s)
     return "unhurt" if s.hp >= full else "hurt" if 2 * s.hp > full else "badly hurt"

@@ -1,6 +1,6 @@
 """The exact distribution of what a hit does: lost HP, whether it is critical, and radiation, for a given number of combat dice and target.
 
-It follows engine.rulesets.wasteland.damage effect by effect; a test plays every face of small pools through both and compares.
+It follows engine.rulesets.wasteland.effects effect by effect; a test plays every face of small pools through both and compares.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ class Target(NamedTuple):
     breaking: str
     """"per_effect", "flat", or "" when breaking comes after the hit."""
     carry: bool
+    prone: bool = False
+    """Cover dice that show nothing are rolled once more."""
+    spread_up: bool = False
+    spread_pierces: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -54,9 +58,20 @@ def dice(n: int, face_damage: int) -> Dist[Count]:
 
 
 @lru_cache(maxsize=64)
-def cover_roll(n: int, total: bool, face_damage: int) -> Dist[int]:
+def cover_roll(n: int, total: bool, face_damage: int, prone: bool = False) -> Dist[int]:
     """What `n` cover dice add to DR."""
-    return dice(n, face_damage).map(lambda one: one[0] if total else one[1])
+    added = dice(n, face_damage).map(lambda one: one[0] if total else one[1])
+    if not prone or not n:
+        return added
+    once = dice(1, face_damage).map(lambda one: one[0] if total else one[1])
+    # A blank is told by what the die shows, whatever an effect face hurts here.
+    shown = dice(1, 1).map(lambda one: one[0] if total else one[1])
+    if face_damage != 1 and total:
+        outcomes = {face: checks.damage((face,)) for face in range(1, 7)}
+        again = o.mix((1, once if not outcomes[face][0] else o.constant(checks.damage((face,), face_damage)[0])) for face in range(1, 7))
+    else:
+        again = shown.then(lambda one: once if not one else o.constant(one))
+    return again.times(n)
 
 
 def _rating(effects: tuple[Effect, ...], name: str) -> int:
@@ -98,7 +113,8 @@ def _one(
     found = _hit(amount, kind, ignore, target.places[at], target, face_damage)
     spread = _times(effects, "spread") * symbols
     if spread:
-        found = o.product(found, _spread(spread, amount // 2, kind, target, face_damage), _both)
+        half = -(-amount // 2) if target.spread_up else amount // 2
+        found = o.product(found, _spread(spread, half, kind, ignore if target.spread_pierces else 0, target, face_damage), _both)
     for _ in range(_times(effects, "radioactive") if symbols else 0):
         found = o.product(found, _hit(symbols, "radiation", 0, target.places[at], target, face_damage), _both)
     return found
@@ -110,11 +126,12 @@ def _both(a: Count, b: Count) -> Count:
 
 
 @lru_cache(maxsize=2048)
-def _spread(hits: int, amount: int, kind: str, target: Target, face_damage: int) -> Dist[Count]:
+def _spread(hits: int, amount: int, kind: str, ignore: int, target: Target, face_damage: int) -> Dist[Count]:
     """That many more hits of `amount`, each with a location of its own."""
     if hits > 1:
-        return o.product(_spread(hits - 1, amount, kind, target, face_damage), _spread(1, amount, kind, target, face_damage), _both)
-    return o.mix((place.weight, _hit(amount, kind, 0, place, target, face_damage)) for place in target.places)
+        rest = _spread(hits - 1, amount, kind, ignore, target, face_damage)
+        return o.product(rest, _spread(1, amount, kind, ignore, target, face_damage), _both)
+    return o.mix((place.weight, _hit(amount, kind, ignore, place, target, face_damage)) for place in target.places)
 
 
 def _broken(target: Target, at: int, amount: int) -> Target:
@@ -148,4 +165,4 @@ def _hit(amount: int, kind: str, ignore: int, place: Place, target: Target, face
 
     if not covered:
         return o.constant(suffered(0))
-    return cover_roll(covered, target.cover_total, face_damage).map(suffered)
+    return cover_roll(covered, target.cover_total, face_damage, target.prone).map(suffered)

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from engine import prompts, testlife, turns
 from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, derived, telling
+from engine.rulesets.wasteland import body, checks, derived, telling
 from engine.rulesets.wasteland.commands import LuckDraw, LuckOffer, LuckRefresh, LuckReroll, LuckTiming, LuckTrinket
-from engine.rulesets.wasteland.model import Survivor, Throw, Wish
+from engine.rulesets.wasteland.model import Hold, Survivor, Throw, Wish
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Ints, Test
 from engine.step import Step
@@ -122,11 +122,21 @@ def ask_damage(step: Step, owner: Owner, s: Survivor, faces: tuple[int, ...], re
     )
 
 
-def reroll_damage(step: Step, s: Survivor, faces: tuple[int, ...], roll: int, rerolled: tuple[int, ...], positions: tuple[int, ...]) -> Any:
-    """(faces, rerolled) after re-rolling combat dice, 1 LP for each three. Raises Rejected."""
+def reroll_damage(
+    step: Step,
+    s: Survivor,
+    faces: tuple[int, ...],
+    roll: int,
+    rerolled: tuple[int, ...],
+    positions: tuple[int, ...],
+    *,
+    free: bool = False,
+) -> Any:
+    """(faces, rerolled) after re-rolling combat dice, 1 LP for each three, or `free`. Raises Rejected."""
     check_positions(positions, len(faces), rerolled, switch(step, "reroll_once"))
-    points = checks.luck_price(len(positions))
-    pay(step, s, points, "The re-roll")
+    points = 0 if free else checks.luck_price(len(positions))
+    if points:
+        pay(step, s, points, "The re-roll")
     again = step.roll(len(positions), 6, purpose="damage.again", actor=s.id, of=roll, positions=positions)
     new = list(faces)
     for position, face in zip(positions, again.faces, strict=True):
@@ -170,7 +180,7 @@ def timing(step: Step, command: LuckTiming) -> None:
     """core_rules_2d20, "Lucky Timing". It never blocks: it is open until whoever's turn it is does something, or ordered in advance."""
     s = _own(step, command.combatant)
     encounter = turns.encounter_of(step, s)
-    if encounter is None or s.out:
+    if encounter is None or not body.able(s):
         raise Rejected("not_now", "Lucky Timing is for those who fight.", combatant=s.id)
     if command.cancel:
         if not s.timing:
@@ -198,6 +208,46 @@ def timing(step: Step, command: LuckTiming) -> None:
     pay(step, s, 1, "Lucky Timing")
     step.about(s.id, "wasteland.luck.timing", f"{s.name} is quick: it is their turn now.", combatant=s.id, luck=s.luck - 1)
     turns.give(step, encounter.id, s.id)
+
+
+def hold(step: Step, encounter_id: str, current: str) -> None:
+    """`timing_hold`: before the turn that begins now, those who could act before it are asked. A preference of `never` asks nobody."""
+    encounter = step.encounters[encounter_id]
+    asked: list[str] = []
+    of: list[str] = []
+    for one in encounter.order:
+        s = step.combatants.get(one)
+        if s is None or one == current or one in encounter.acted or not s.luck or not body.able(s) or silent(step, one, "timing"):
+            continue
+        asked.append(
+            step.ask(
+                ("encounters", encounter_id),
+                step.controller(one),
+                kind="timing",
+                type="wasteland.timing?",
+                text=f"It would be {step.name(current)}'s turn. Does {s.name} act first, for 1 Luck?",
+                choices=[("no", "No"), ("yes", "Act now, for 1 Luck")],
+                default="no",
+                never="no",
+                combatant=one,
+            )
+        )
+        of.append(one)
+    if asked:
+        step.push(("encounters", encounter_id), Hold(prompts=tuple(asked), of=tuple(of)))
+
+
+def held(step: Step, encounter_id: str, record: Hold, answers: tuple[Answered, ...]) -> None:
+    """The first in the order who wants to act does; nobody else may in the same gap."""
+    encounter = step.encounters.get(encounter_id)
+    wanted = {one.combatant for one in answers if one.choice == "yes"}
+    for one in record.of:
+        s = step.combatants.get(one)
+        if encounter is not None and one in wanted and s is not None and s.luck and body.able(s) and one not in encounter.acted:
+            pay(step, s, 1, "Lucky Timing")
+            step.about(one, "wasteland.luck.timing", f"{s.name} is quick: it is their turn now.", combatant=one, luck=s.luck - 1)
+            turns.give(step, encounter_id, one)
+            return
 
 
 def _inner(step: Step, s: Survivor) -> list[str]:

@@ -143,6 +143,14 @@ class Weapon(Part, frozen=True, kw_only=True):
     drawn: bool = True
     attribute: Attribute | None = None
     skill: Skill | None = None
+    also: tuple[DamageType, ...] = ()
+    """Further types of its damage: the lowest of the Damage Resistances counts."""
+    arm: str = ""
+    """Location of the arm that holds it; "" is the body's main one (body.MAIN_ARM)."""
+    at: str = ""
+    """The zone in which it lies, dropped; "" is carried."""
+    loaded: bool = True
+    """False until it is reloaded (slow_load after a shot, fuel after a complication)."""
 
 
 class Stack(Part, frozen=True, kw_only=True):
@@ -178,7 +186,8 @@ class Apparel(Part, frozen=True, kw_only=True):
 
 
 class Perk(Part, frozen=True, kw_only=True):
-    """A perk or trait as plain figures: free d20s and a change of difficulty on tests of `skill` ("" every test), a bonus to initiative."""
+    """A perk or trait: free d20s and a change of difficulty on tests of `skill` ("" every test), a bonus to initiative as plain figures,
+    and whatever engine.rulesets.wasteland.perks knows of its `id`."""
 
     id: str
     rank: Small = 1
@@ -186,6 +195,117 @@ class Perk(Part, frozen=True, kw_only=True):
     dice: Small = 0
     difficulty: Delta = 0
     initiative: Delta = 0
+
+
+class Pair(Part, frozen=True, kw_only=True):
+    """Which attribute + skill somebody tests with."""
+
+    attribute: Attribute
+    skill: Skill
+
+
+class Item(Part, frozen=True, kw_only=True):
+    """So many doses or portions of something that is used up: chems and kits in a hurry, food and drink outside a fight.
+
+    `heal` HP, `cures` radiation; `treats` an injury instead of healing; `stabilizes` the dying; `irradiated` food may hurt; `boost` is a
+    perk for `minutes` of the fiction clock. `robots`: works on robots, and on nobody else.
+    """
+
+    id: str
+    name: str
+    kind: Literal["chem", "kit", "food", "drink"]
+    count: Small = 1
+    heal: Small = 0
+    cures: Small = 0
+    treats: bool = False
+    stabilizes: bool = False
+    irradiated: bool = False
+    robots: bool = False
+    boost: Perk | None = None
+    minutes: Small = 0
+    drawn: bool = False
+    at: str = ""
+
+
+class Boost(Part, frozen=True, kw_only=True):
+    """A perk that a chem lends until a minute of the fiction clock."""
+
+    perk: Perk
+    until: int
+
+
+class Burn(Part, frozen=True, kw_only=True):
+    """Persistent damage at the end of the next turns. `dice` are rolled anew where `persistent_mode` says so, else `amount` repeats."""
+
+    id: str
+    type: DamageType
+    at: str
+    amount: Small
+    rounds: Small
+    effects: Small = 1
+    """How hard it is to put out."""
+    dice: Small = 0
+    by: str = ""
+    fresh: bool = False
+    """It began in the own turn, whose end does not count yet."""
+
+
+class Ailment(Part, frozen=True, kw_only=True):
+    """A poison or disease: `difficulty` of the END + survival test that recovers from it. What else it does is a hindrance of its id."""
+
+    id: str
+    name: str
+    kind: Literal["poison", "disease"]
+    difficulty: Small = 1
+
+
+class Trap(Part, frozen=True, kw_only=True):
+    """A dangerous object, or a placed or ticking charge: who sets it off tests `pair`; failed, it hurts everybody in its zone.
+
+    `fuse` is the round at whose start it goes off by itself (0: none). `alone`: only who set it off is hurt. Without a `pair` nobody
+    can avoid it.
+    """
+
+    pair: Pair | None = None
+    difficulty: Small = 2
+    dice: Small = 6
+    type: DamageType = "physical"
+    effects: tuple[Effect, ...] = ()
+    fuse: Small = 0
+    alone: bool = False
+    armed: bool = True
+    by: str = ""
+
+
+class Trigger(Part, frozen=True, kw_only=True):
+    """What a readied action waits for: somebody (`who` by id, "" any enemy) `enters` or `ends_move` in `zone` ("" the own one), or
+    `attacks`; or `prose`, which its owner claims and the GM confirms."""
+
+    kind: Literal["enters", "attacks", "ends_move", "prose"]
+    who: str = ""
+    zone: str = ""
+    text: str = ""
+
+
+class Readied(Part, frozen=True, kw_only=True):
+    """A readied major action. `target` "" is whoever triggers it."""
+
+    trigger: Trigger
+    action: Literal["attack", "defend", "sprint", "rally"]
+    target: str = ""
+    weapon: str = ""
+    location: str = ""
+    zone: str = ""
+    extra_ammo: Small = 0
+    round: Small = 0
+    """The round it was readied in."""
+
+
+class Promise(Part, frozen=True, kw_only=True):
+    """Assist: help `ally` with the next test, with this pair."""
+
+    ally: str
+    pair: Pair
 
 
 class Hindrance(Part, frozen=True, kw_only=True):
@@ -208,6 +328,8 @@ class Injury(Part, frozen=True, kw_only=True):
     at: str
     kind: Literal["arm", "leg", "torso", "head"]
     treated: bool = False
+    hard: bool = False
+    """A debilitating weapon made it: 1 harder to treat."""
 
 
 class Turn(Part, frozen=True, kw_only=True):
@@ -221,6 +343,10 @@ class Turn(Part, frozen=True, kw_only=True):
     begun: bool = False
     stunned: bool = False
     """No normal actions this turn: each one is bought."""
+    frozen: bool = False
+    """No actions at all this turn."""
+    bleeds: bool = False
+    """It began with an open wound of the torso, so it ends with bleeding."""
 
 
 class Survivor(Combatant, frozen=True, kw_only=True):
@@ -262,7 +388,34 @@ class Survivor(Combatant, frozen=True, kw_only=True):
     stunned: bool = False
     """No normal actions in the next turn; bought ones remain."""
     dying: bool = False
+    """At 0 HP: unconscious, a death test at the start of each own turn. `out` comes with death."""
+    unconscious: bool = False
+    """Stabilized but not woken, or tranquilized (`wakes`): no actions."""
+    wakes: int = 0
+    """The minute of the fiction clock at which a tranquilized one wakes; 0: when somebody wakes it."""
+    frozen: bool = False
+    """No actions in the next turn."""
     dead: bool = False
+    burns: tuple[Burn, ...] = ()
+    items: tuple[Item, ...] = ()
+    boosts: tuple[Boost, ...] = ()
+    ailments: tuple[Ailment, ...] = ()
+    slept: int | None = None
+    """The minute of the fiction clock at which the last sleep ended."""
+    ready: Readied | None = None
+    promise: Promise | None = None
+    leader: str = ""
+    """Whose orders it takes (Command an NPC)."""
+    trap: Trap | None = None
+    """Set for dangerous objects."""
+    mark: str = ""
+    """Aim with a recon weapon marked this target: the next ally to attack it re-rolls 1d20."""
+    shot_at: bool = False
+    """Attacked since the own last turn."""
+    dash: Small = 0
+    """Defense that a perk gives after Sprint, until the own next turn."""
+    used: tuple[str, ...] = ()
+    """What works once in a fight and has: perks, and weapons' reliable quality."""
     pool: Literal["", "group", "gm"] = ""
     """Whose Action Points it uses: "" is the group's for a pc, the GM's for everybody else."""
     turn: Turn = Turn()
@@ -273,13 +426,6 @@ class Survivor(Combatant, frozen=True, kw_only=True):
 
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
-
-
-class Pair(Part, frozen=True, kw_only=True):
-    """Which attribute + skill somebody tests with."""
-
-    attribute: Attribute
-    skill: Skill
 
 
 class Helping(Helper, frozen=True, kw_only=True):
@@ -308,10 +454,21 @@ class Frame(Part, frozen=True, kw_only=True):
     action: Literal["free", "minor", "major"] = "free"
     allow_roll: bool = False
     """The GM lets it be rolled at difficulty 0."""
-    then: Literal["", "rally", "defend"] = ""
-    """The action in a fight that this test belongs to."""
+    then: Literal["", "rally", "defend", "aid", "recover", "ailment", "douse", "place"] = ""
+    """What this test decides beyond itself (engine.rulesets.wasteland.outcomes)."""
     ap: Small = 0
-    """AP that Defend spends when it passes."""
+    """AP that Defend spends when it passes, or First Aid on more HP."""
+    patient: str = ""
+    what: str = ""
+    """First Aid: heal, treat or stabilize; else the id of what is recovered from or put out."""
+    at: str = ""
+    wake: bool = False
+    asked: bool = True
+    """Whether AP may still be spent by answering; False where the command said it all."""
+    vision: bool = False
+    """It relies on sight."""
+    extra: Small = 0
+    """HP that a chem in First Aid gives at once."""
 
 
 class Throw(Part, frozen=True, kw_only=True):
@@ -410,10 +567,60 @@ class Wish(Pending, frozen=True, kw_only=True, tag="wish"):
     price: int = 0
 
 
-class Assault(Pending, frozen=True, kw_only=True, tag="assault"):
-    """An attack under way. `stage` names what it waits for: the aim's re-roll, Luck on the d20s, AP for damage, Luck on the damage dice."""
+class Save(Pending, frozen=True, kw_only=True, tag="save"):
+    """A test that something forces on somebody: death, a trap, a tranquilizer. `stage`: what to put into it, then Luck on its dice.
 
-    stage: Literal["aim", "luck", "ap", "damage"]
+    `then` names what it decides (engine.rulesets.wasteland.outcomes), `source` what forces it.
+    """
+
+    stage: Literal["offer", "luck"]
+    by: str
+    pair: Pair
+    difficulty: int
+    range: int
+    then: Literal["death", "trap", "tranquilize"]
+    throw: Throw | None = None
+    source: str = ""
+
+
+class Passing(Pending, frozen=True, kw_only=True, tag="passing"):
+    """The turn of somebody who cannot act ends by itself once its death test is over."""
+
+    by: str
+
+
+class Interrupt(Pending, frozen=True, kw_only=True, tag="interrupt"):
+    """Readied actions that what is beneath on the stack has set off, in initiative order; `by` set them off."""
+
+    queue: tuple[str, ...]
+    by: str
+
+
+class Landing(Pending, frozen=True, kw_only=True, tag="landing"):
+    """The end of a move, after those who were ready for the entering: dangerous objects and who waits for its end."""
+
+    by: str
+    stage: Literal["enter", "end"] = "enter"
+
+
+class Claim(Pending, frozen=True, kw_only=True, tag="claim"):
+    """The owner of a readied action says that what it waits for happens; the GM confirms."""
+
+    by: str
+    target: str = ""
+
+
+class Hold(Pending, frozen=True, kw_only=True, tag="hold"):
+    """`timing_hold`: a turn waits until those with Luck have said whether they act before it."""
+
+    of: tuple[str, ...]
+
+
+class Assault(Pending, frozen=True, kw_only=True, tag="assault"):
+    """An attack under way. `stage` names what it waits for: who may interrupt it, a parry, the aim's re-roll, Luck on the d20s, AP for
+    damage, Luck on the damage dice."""
+
+    stage: Literal["declared", "parry", "aim", "luck", "ap", "free", "damage"]
     by: str
     target: str
     weapon: Weapon
@@ -432,6 +639,33 @@ class Assault(Pending, frozen=True, kw_only=True, tag="assault"):
     dice: tuple[int, ...] = ()
     roll: int = 0
     rerolled: tuple[int, ...] = ()
+    count: int = 2
+    """How many d20s it rolls."""
+    automatic: bool = False
+    """Difficulty 0 without a roll."""
+    reasons: tuple[tuple[str, int], ...] = ()
+    lucky: bool = False
+    """LCK in the attribute's place."""
+    aim: int = 0
+    """Dice that Aim, a mark or a perk may still re-roll."""
+    helpers: tuple[Throw, ...] = ()
+    helps: tuple[Helping, ...] = ()
+    """Who assists, with what."""
+    zone: str = ""
+    """Blast: the zone that is attacked, `target` being empty."""
+    more: tuple[str, ...] = ()
+    """Bombard: further zones."""
+    pull: str = ""
+    """Wrangle: the zone into which the target is moved for 2 AP."""
+    fated: bool = False
+    """A Luck point makes a hit critical (perks)."""
+    granted: bool = False
+    """Not the attacker's own turn: readied or commanded."""
+    thrown: bool = False
+    one_handed: bool = False
+    aimed: bool = False
+    chain: int = 0
+    """How many more targets a perk may take it to."""
 
 
-PendingRecord = Ties | Casting | Spending | Trouble | HelpAsked | Wish | Assault
+PendingRecord = Ties | Casting | Spending | Trouble | HelpAsked | Wish | Assault | Save | Passing | Interrupt | Landing | Claim | Hold

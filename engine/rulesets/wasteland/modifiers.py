@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.rulesets.wasteland import checks, telling, turnflow
+from engine.rulesets.wasteland import checks, perks, telling, turnflow
 from engine.rulesets.wasteland.model import Hindrance, Pair, Survivor
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session
@@ -23,10 +23,10 @@ def touches(one: Hindrance, pair: Pair) -> bool:
 
 def personal(s: Survivor, pair: Pair) -> Reasons:
     """What perks and hindrances change on a test of a pair."""
-    if not s.perks and not s.hindrances:
+    if not s.perks and not s.hindrances and not s.boosts:
         return ()
-    perks = [(one.id, one.difficulty) for one in s.perks if one.difficulty and one.skill in ("", pair.skill)]
-    return (*perks, *((one.text or "hindrance", one.amount) for one in s.hindrances if touches(one, pair)))
+    eased = [(one.id, one.difficulty) for one in perks.held(s) if one.difficulty and one.skill in ("", pair.skill)]
+    return (*eased, *((one.text or "hindrance", one.amount) for one in s.hindrances if touches(one, pair)))
 
 
 def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
@@ -36,13 +36,13 @@ def in_reach(tree: Step | Session, s: Survivor) -> Reasons:
 
 
 def second_major(tree: Step | Session, s: Survivor) -> Reasons:
-    amount = turnflow.second_penalty(tree, s.turn)
+    amount = turnflow.second_penalty(tree, s)
     return (("second_major", amount),) if amount else ()
 
 
 def free_dice(s: Survivor, skill: str) -> int:
     """d20s that perks give to a test of a skill."""
-    return sum(perk.dice for perk in s.perks if perk.skill in ("", skill)) if s.perks else 0
+    return sum(perk.dice for perk in perks.held(s) if perk.skill in ("", skill)) if s.perks or s.boosts else 0
 
 
 def spend_once(step: Step, s: Survivor, pair: Pair) -> None:

@@ -15,7 +15,7 @@ from engine import testlife, zones
 from engine.odds import Dist, Odds, OddsPart
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Ruleset
-from engine.rulesets.wasteland import attack, checks, damage, derived, modifiers, pools, tables, testflow, turnflow, views
+from engine.rulesets.wasteland import body, checks, damage, derived, modifiers, pools, tables, targeting, testflow, turnflow, views
 from engine.rulesets.wasteland.commands import Attack, RollTest
 from engine.rulesets.wasteland.hurt import MOST_DICE, MOST_SPREAD_DICE, Place, Target, hurt, raw
 from engine.rulesets.wasteland.model import Frame, Pair, Result, Survivor, Weapon
@@ -52,21 +52,20 @@ def _worth(face: int, tn: int, crit: int, low: int) -> Count:
 
 
 @lru_cache(maxsize=256)
-def aimed(n: int, tn: int, crit: int, low: int) -> Dist[Count]:
-    """The same when one failed die is rolled again, one with a complication first; with no failed die all are kept."""
+def aimed(n: int, tn: int, crit: int, low: int, again: int = 1) -> Dist[Count]:
+    """The same when up to `again` failed dice are rolled again, those with a complication first; with no failed die all are kept."""
 
     def told(face: int) -> Count:
         scored, bad = _worth(face, tn, crit, low)
         return (scored, bad, int(not scored and not bad), int(not scored and bool(bad)))
 
-    once = count(1, tn, crit, low)
-
     def after(outcome: Count) -> Dist[Count]:
         scored, bad, plain, worse = outcome
-        if not plain and not worse:
+        taken = min(again, plain + worse)
+        if not taken:
             return o.constant((scored, bad))
-        kept = bad - 1 if worse else bad
-        return once.map(lambda new: (scored + new[0], kept + new[1]))
+        kept = bad - min(taken, worse)
+        return count(taken, tn, crit, low).map(lambda new: (scored + new[0], kept + new[1]))
 
     whole: Dist[Count] = o.pool(n, {face: told(face) for face in range(1, 21)})
     return whole.then(after)
@@ -107,25 +106,35 @@ def _attack(session: Session, sight: Sight, lost: frozenset[str], command: Attac
     target = session.combatants.get(command.target)
     if target is None or target.id in lost:
         raise unknown("combatant", command.target)
-    weapon = attack.weapon_of(by, command.weapon)
+    weapon = targeting.weapon_of(by, command.weapon)
     scene = session.scenes.get(by.scene)
-    problem = "They are in no scene." if scene is None else attack.why_not(scene, by, weapon, target)
+    problem = "They are in no scene." if scene is None else targeting.why_not(scene, by, weapon, target, thrown=command.throw)
     if scene is None or problem:
         raise Rejected("out_of_range", problem, target=target.id)
+    if targeting.blasts(weapon):
+        raise Rejected("bad_command", "A blast has no odds: it hurts everybody there.")
     known = tables.LOCATION_KINDS[target.body_type]
     if command.location and command.location not in known:
         raise unknown("location", command.location, list(known))
-    reasons = attack.reasons_for(session, scene, by, weapon, target, called=bool(command.location), one_handed=command.one_handed)
+    reasons = targeting.reasons_for(
+        session, scene, by, weapon, target, called=command.location, one_handed=command.one_handed, thrown=command.throw
+    )
     difficulty = modifiers.total(reasons)
-    pair = derived.weapon_pair(weapon)
+    pair = targeting.pair_of(weapon, thrown=command.throw)
     dist: Dist[Count] = o.constant((0, 0))
     if difficulty or command.roll:
         n = 2 + _bought(session, by, command.dice, modifiers.free_dice(by, pair.skill))
         tn = derived.target_number(by, pair, lucky=command.stacked_deck)
         crit = derived.crit_face(by, pair, switch(session, "tag_crit"), attack=True)
-        low = checks.lowest_complication(2 if derived.has(weapon, "unreliable") else 1)
-        can_aim = by.turn.aimed and not by.turn.attacked and not derived.has(weapon, "inaccurate")
-        dist = (aimed if can_aim else count)(n, tn, crit, low)
+        low = checks.lowest_complication(targeting.complication_range(by, weapon))
+        again = targeting.aim_dice(by, weapon)
+        dist = aimed(n, tn, crit, low, again) if again else count(n, tn, crit, low)
+        helpers = [
+            count(1, derived.target_number(one, one.promise.pair), _crit(session, one, one.promise.pair), 20)
+            for one in session.combatants.values()
+            if one.promise is not None and one.promise.ally == by.id and body.able(one)
+        ]
+        dist = _with_help(dist, helpers, bool(switch(session, "assist_gate")))
     passed, parts = _parts(dist, difficulty)
     left = pools.value(session, pools.pool_of(by)) - (turnflow.price(by.turn, "majors") or 0) - checks.dice_price(min(command.dice, 3))
     chances: dict[int, int] = {}
@@ -134,19 +143,18 @@ def _attack(session: Session, sight: Sight, lost: frozenset[str], command: Attac
             ap = min(command.damage_ap or 0, max(left, 0) + scored - difficulty)
             chances[ap] = chances.get(ap, 0) + weight
     known_target = views.grade(target, sight) == "full"
-    vicious = any(one.id == "vicious" for one in weapon.effects)
-    bonus = 2 if target.unaware and vicious else 0
-    plus_vicious = target.unaware and not vicious
+    bonus = 2 if target.unaware and any(one.id == "vicious" for one in weapon.effects) else 0
+    effects = (*weapon.effects, *targeting.extra_effects(by, weapon, target, sneak=target.unaware, aimed=by.turn.aimed))
     extra = min(command.extra_ammo, weapon.fire_rate)
     if not chances:
         return Odds(type="wasteland.attack", text=f"difficulty {difficulty}", parts=tuple(parts))
-    sizes = [(weight, attack.damage_dice(by, weapon, extra, ap, bonus)) for ap, weight in chances.items()]
+    sizes = [(weight, targeting.damage_dice(by, weapon, extra, ap, bonus, thrown=command.throw)) for ap, weight in chances.items()]
     most = MOST_SPREAD_DICE if any(one.id == "spread" for one in weapon.effects) else MOST_DICE
     if max(size for _, size in sizes) > most:
         raise Rejected("limit", f"Odds are told for up to {most} such damage dice.", limit=most)
     face_damage = int(switch(session, "effect_face_damage"))
     if not known_target:
-        total = o.mix((weight, raw(size, weapon.effects, plus_vicious, face_damage)) for weight, size in sizes)
+        total = o.mix((weight, raw(size, effects, False, face_damage)) for weight, size in sizes)
         return Odds(
             type="wasteland.attack",
             text=f"difficulty {difficulty}; damage of a hit before resistance",
@@ -154,16 +162,18 @@ def _attack(session: Session, sight: Sight, lost: frozenset[str], command: Attac
             damage=o.damage_table(total),
         )
     wanted = target_of(session, scene, target, weapon, command.location)
-    whole = o.mix((weight, hurt(size, weapon.type, weapon.effects, plus_vicious, face_damage, wanted)) for weight, size in sizes)
+    whole = o.mix((weight, hurt(size, weapon.type, effects, False, face_damage, wanted)) for weight, size in sizes)
     full = derived.max_hp(target)
     little = target.beast is not None and target.beast.little
+    calms = any(one.id == "tranquilize" for one in weapon.effects)
 
     def falls(one: Count) -> bool:
-        return one[0] >= target.hp or (one[2] > 0 and one[2] >= full) or (little and one[1] > 0)
+        return one[0] >= target.hp or (one[2] > 0 and one[2] >= full) or (little and one[1] > 0 and not calms)
 
     defeat = whole.p(falls)
     injury = whole.p(lambda one: one[1] > 0 or falls(one))
-    parts.append(o.part("injury", "injures", passed * injury))
+    if not calms and not target.dying:
+        parts.append(o.part("injury", "injures", passed * injury))
     parts.append(o.part("defeat", "takes the target out", passed * defeat))
     return Odds(
         type="wasteland.attack",
@@ -194,15 +204,16 @@ def _bought(session: Session, s: Survivor, dice: int, free: int) -> int:
 def target_of(session: Session, scene: Scene, target: Survivor, weapon: Weapon, called: str) -> Target:
     """What of a target decides how much of a hit gets through."""
     cover = zones.cover_of(scene, target)
+    kinds = derived.kinds_of(weapon)
     places = []
     low = 1
     for top, at, _ in tables.LOCATIONS[target.body_type]:
-        covered = damage.cover_dice(session, target, at, weapon.type)
+        covered = max(damage.cover_dice(session, target, at, kind) for kind in kinds)
         radiation_cover = damage.cover_dice(session, target, at, "radiation")
         places.append(
             Place(
                 weight=top - low + 1,
-                dr=derived.resistance(target, at, weapon.type),
+                dr=derived.resistance_to(target, at, kinds),
                 radiation_dr=derived.resistance(target, at, "radiation"),
                 cover=covered,
                 radiation_cover=radiation_cover,
@@ -213,7 +224,7 @@ def target_of(session: Session, scene: Scene, target: Survivor, weapon: Weapon, 
     return Target(
         places=tuple(places),
         cover=0 if cover is None else cover.value,
-        immune=weapon.type in target.immune,
+        immune=all(kind in target.immune for kind in kinds),
         radiation_immune="radiation" in target.immune,
         critical=damage.critical_at(target),
         after_dr=bool(switch(session, "crit_after_dr")),
@@ -221,6 +232,9 @@ def target_of(session: Session, scene: Scene, target: Survivor, weapon: Weapon, 
         cover_total=switch(session, "cover_dr") == "total",
         breaking=str(switch(session, "breaking")) if switch(session, "breaking_timing") == "immediate" else "",
         carry=bool(switch(session, "breaking_carry")),
+        prone=target.prone,
+        spread_up=switch(session, "spread_round") == "up",
+        spread_pierces=bool(switch(session, "spread_effects")),
     )
 
 
@@ -256,10 +270,13 @@ def _test(session: Session, sight: Sight, command: RollTest) -> Odds:
         )
     pairs = dict.fromkeys(record.group, record.pair)
     pairs.update({one.combatant: one.how for one in test.helpers})
+    pairs.update(
+        {one.id: one.promise.pair for one in session.combatants.values() if one.promise is not None and one.promise.ally == test.by}
+    )
     helpers = []
     for one, how in pairs.items():
         helper = session.combatants.get(one)
-        if helper is not None and not helper.out:
+        if helper is not None and body.able(helper):
             helpers.append(count(1, derived.target_number(helper, how), _crit(session, helper, how), low))
     _, parts = _parts(_with_help(dist, helpers, bool(switch(session, "assist_gate"))), difficulty)
     return Odds(type="wasteland.test", text=f"difficulty {difficulty}", parts=tuple(parts))

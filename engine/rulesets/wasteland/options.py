@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 from engine import testlife, turns, zones
 from engine.options import Cost, Option, Param, Value
 from engine.rulesets import Ruleset
-from engine.rulesets.wasteland import attack, derived, modifiers, pools, tables, testflow, turnflow
+from engine.rulesets.wasteland import body, derived, modifiers, moving, perks, pools, tables, targeting, testflow, turnflow
 from engine.rulesets.wasteland.model import Attribute, Frame, Result, Skill, Survivor, Weapon
+from engine.rulesets.wasteland.side_options import side_options
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter, Scene, Seat, Session, Test
 from engine.sight import sight_of, unseen
@@ -58,14 +59,14 @@ def options(rules: Ruleset, session: Session, seat_id: str) -> list[Option]:
         if encounter.pending:
             continue
         by = session.combatants.get(encounter.current)
-        if by is not None and not by.out and _mine(seat, by.id):
+        if by is not None and body.able(by) and _mine(seat, by.id):
             found += turn_options(session, encounter, by, lost, secret=seat.role == "gm")
         found += _timing(session, seat, encounter)
     for test in session.tests.values():
         found += _test(session, seat, test, lost)
     for one in seat.controls:
         s = session.combatants.get(one)
-        if s is not None and s.luck and not s.out:
+        if s is not None and s.luck and body.able(s):
             words = Param(name="text", text="What would you be lucky to find?", kind="text")
             found.append(
                 _option("wasteland.luck.draw", "Suggest a lucky find", s, "luck.draw", (words,), (Cost("luck", 1),), group="table")
@@ -112,24 +113,31 @@ def turn_options(session: Session, encounter: Encounter, by: Survivor, lost: fro
     purse = pools.value(session, pools.pool_of(by))
     minor, major = turnflow.price(by.turn, "minors"), turnflow.price(by.turn, "majors")
     found: list[Option] = []
+    if major is not None and major > purse:
+        cheap = [one for one in by.weapons if one.drawn and targeting.price(by, one, major) <= purse] if by.perks or by.boosts else []
+        if cheap and not zones.in_hidden_place(session, by):
+            found += _attacks(session, scene, by, lost, major, purse)
     if major is not None and major <= purse:
         if not zones.in_hidden_place(session, by):
-            found += _attacks(session, scene, by, lost, major)
+            found += _attacks(session, scene, by, lost, major, purse)
         deck = (DECK,) if by.luck and by.beast is None else ()
         dice = pools.affordable_dice(session, by, modifiers.free_dice(by, "survival"), _capped(session), less=major)
         found.append(_option("wasteland.rally", "Rally: roll for AP", by, "rally", (_dice(dice), *deck), _ap(by, major)))
         dice = pools.affordable_dice(session, by, modifiers.free_dice(by, "athletics"), _capped(session), less=major)
         found.append(_option("wasteland.defend", "Defend", by, "defend", (_dice(dice), *deck), _ap(by, major)))
     may_move = not (by.turn.moved and switch(session, "one_move"))
-    if minor is not None and minor <= purse:
-        if not by.turn.aimed and not by.turn.attacked:
-            found.append(_option("wasteland.aim", "Aim", by, "aim", (), _ap(by, minor)))
+    if minor is not None and minor <= purse and not by.turn.aimed and not by.turn.attacked and not perks.bonus(by, "no_aim"):
+        found.append(_option("wasteland.aim", "Aim", by, "aim", (), _ap(by, minor)))
+    moving_price = minor if moving.move_kind(by) == "minors" else major
+    if moving_price is not None and moving_price <= purse:
         if may_move and by.prone:
-            found.append(_option("wasteland.stand", "Stand up", by, "move", (), _ap(by, minor), stand=True))
+            found.append(_option("wasteland.stand", "Stand up", by, "move", (), _ap(by, moving_price), stand=True))
         elif may_move:
-            found += _moves(session, scene, by, lost, minor, purse, 1, secret)
-    if may_move and not by.prone and major is not None and major <= purse:
+            found += _moves(session, scene, by, lost, moving_price, purse, 1, secret)
+    if may_move and not by.prone and major is not None and major <= purse and not body.suffers(by, "leg"):
         found += _moves(session, scene, by, lost, major, purse, 2, secret)
+    affordable = [price if price is not None and price <= purse else None for price in (minor, major)]
+    found += side_options(session, encounter, scene, by, lost, *affordable)
     found.append(_option("turn.end", "End the turn", by, "turn.end"))
     return found
 
@@ -138,34 +146,64 @@ def _capped(session: Session) -> bool:
     return bool(switch(session, "bonus_cap_includes_perks"))
 
 
-def _attacks(session: Session, scene: Scene, by: Survivor, lost: frozenset[str], price: int) -> list[Option]:
-    """One option for each weapon and kind of body in front of it; targets hit without a roll apart, since nothing is bought for them."""
+def _attacks(session: Session, scene: Scene, by: Survivor, lost: frozenset[str], price: int, purse: int) -> list[Option]:
+    """One option for each weapon and kind of body in front of it; targets hit without a roll apart, since nothing is bought for them.
+
+    Who lies there dying is offered apart, so that only people choose to strike the fallen.
+    """
     foes = [
         one
         for one in session.combatants.values()
-        if one.scene == by.scene and one.side != by.side and not one.out and one.id not in lost and not zones.concealed(session, one)
+        if one.scene == by.scene
+        and one.side != by.side
+        and not one.out
+        and one.kind != "object"
+        and one.id not in lost
+        and not zones.concealed(session, one)
     ]
     found: list[Option] = []
     for weapon in by.weapons:
-        left = attack.shots(by, weapon)
-        if not weapon.drawn or left == 0 or (weapon.kind in tables.THROWN and not weapon.count):
+        left = targeting.shots(by, weapon)
+        cost = targeting.price(by, weapon, price)
+        if not weapon.drawn or left == 0 or cost > purse or (weapon.kind in tables.THROWN and not weapon.count):
             continue
-        groups: dict[tuple[str, bool], list[Value]] = {}
+        if targeting.why_not_weapon(by, weapon, one_handed=False, thrown=False):
+            continue
+        if targeting.blasts(weapon):
+            found += _blasts(session, scene, by, weapon, foes, cost)
+            continue
+        groups: dict[tuple[str, bool, bool], list[Value]] = {}
         for target in foes:
-            if attack.why_not(scene, by, weapon, target):
+            if targeting.why_not(scene, by, weapon, target):
                 continue
-            reasons = attack.reasons_for(session, scene, by, weapon, target, called=False, one_handed=False)
+            reasons = targeting.reasons_for(session, scene, by, weapon, target, called="", one_handed=False)
             difficulty = modifiers.total(reasons)
-            groups.setdefault((target.body_type, difficulty == 0), []).append(Value(target.id, f"{target.name}, difficulty {difficulty}"))
-        for (body_type, sure), targets in groups.items():
+            value = Value(target.id, f"{target.name}, difficulty {difficulty}")
+            groups.setdefault((target.body_type, difficulty == 0, body.able(target)), []).append(value)
+        for (body_type, sure, standing), targets in groups.items():
             params = [Param(name="target", text="Whom?", choices=tuple(targets))]
-            params += _attack_params(session, by, weapon, left, body_type, sure, price)
-            found.append(
-                _option(
-                    "wasteland.attack", f"Attack with {weapon.name}", by, "attack", tuple(params), _ap(by, price), True, weapon=weapon.id
-                )
-            )
+            params += _attack_params(session, by, weapon, left, body_type, sure, cost)
+            text = f"Attack with {weapon.name}" if standing else f"Strike the fallen with {weapon.name}"
+            group: Literal["turn", "table"] = "turn" if standing else "table"
+            found.append(_option("wasteland.attack", text, by, "attack", tuple(params), _ap(by, cost), True, group, weapon=weapon.id))
     return found
+
+
+def _blasts(session: Session, scene: Scene, by: Survivor, weapon: Weapon, foes: list[Survivor], cost: int) -> list[Option]:
+    """Zones with a foe in them that still stands."""
+    places = []
+    for zone in scene.zones:
+        if not any(one.zone == zone.id and body.able(one) for one in foes) or targeting.why_not_zone(scene, by, weapon, zone.id):
+            continue
+        difficulty = modifiers.total(targeting.blast_reasons(session, scene, by, weapon, zone.id, one_handed=False))
+        if difficulty:
+            places.append(Value(zone.id, f"{zone.name}, difficulty {difficulty}"))
+    if not places:
+        return []
+    params = [Param(name="zone", text="Where?", choices=tuple(places))]
+    free = modifiers.free_dice(by, derived.weapon_pair(weapon).skill)
+    params.append(_dice(pools.affordable_dice(session, by, free, _capped(session), less=cost)))
+    return [_option("wasteland.blast", f"Attack a place with {weapon.name}", by, "attack", tuple(params), _ap(by, cost), weapon=weapon.id)]
 
 
 def _attack_params(session: Session, by: Survivor, weapon: Weapon, left: int | None, body_type: str, sure: bool, price: int) -> list[Param]:
@@ -175,12 +213,12 @@ def _attack_params(session: Session, by: Survivor, weapon: Weapon, left: int | N
         params += [_locations(body_type), _dice(pools.affordable_dice(session, by, free, _capped(session), less=price))]
         if by.luck and by.beast is None:
             params.append(DECK)
-    if left is not None and weapon.fire_rate and weapon.kind in tables.AMMO_BOOSTED:
-        most = min(weapon.fire_rate, left - 1)
-        if most > 0:
-            params.append(_count("extra_ammo", "More shots, for a damage die each?", most, "more"))
-    if attack.takes_ap(session, weapon):
+    if targeting.takes_ap(session, by, weapon):
         params.append(_count("damage_ap", "AP for damage, if it hits?", tables.MAX_DAMAGE_AP, "AP at most"))
+    elif left is not None and targeting.most_extra(by, weapon):
+        most = min(targeting.most_extra(by, weapon), left - 1)
+        if most > 0:
+            params.append(_count("extra_ammo", "More shots, for damage dice?", most, "more"))
     return params
 
 
@@ -188,8 +226,8 @@ def _moves(
     session: Session, scene: Scene, by: Survivor, lost: frozenset[str], price: int, purse: int, most: int, secret: bool
 ) -> list[Option]:
     found: list[Option] = []
-    reachable = turnflow.ways(scene, by.zone, most, secret)
-    near = turnflow.ways(scene, by.zone, 1, secret) if most == 2 else {}
+    reachable = moving.ways(scene, by.zone, most, secret)
+    near = moving.ways(scene, by.zone, 1, secret) if most == 2 else {}
     for zone_id, cost in reachable.items():
         zone = scene.zone(zone_id)
         if zone is None or (zone.hidden and not secret) or price + cost > purse or (most == 2 and zone_id in near):
@@ -197,7 +235,7 @@ def _moves(
         there = [
             one
             for one in session.combatants.values()
-            if one.zone == zone_id and one.scene == by.scene and one.id != by.id and one.id not in lost
+            if one.zone == zone_id and one.scene == by.scene and one.id != by.id and one.id not in lost and one.kind != "object"
         ]
         if zone_id == by.zone and not there and not zone.covers:
             continue
@@ -224,7 +262,7 @@ def _timing(session: Session, seat: Seat, encounter: Encounter) -> list[Option]:
         if one in encounter.acted or one == encounter.current or one not in seat.controls:
             continue
         s = session.combatants.get(one)
-        if s is not None and s.luck and not s.out:
+        if s is not None and s.luck and body.able(s):
             found.append(_option("wasteland.luck.timing", "Act now, out of order", s, "luck.timing", (), (Cost("luck", 1),)))
     return found
 
@@ -256,14 +294,15 @@ def _test(session: Session, seat: Seat, test: Test, lost: frozenset[str]) -> lis
         return [_without_combatant(one) for one in found]
     other = session.combatants.get(record.opponent) if record.opponent else None
     at_once = switch(session, "opposed") == "simultaneous"
-    if other is not None and not result.opposition and _mine(seat, other.id):
+    if other is not None and body.able(other) and not result.opposition and _mine(seat, other.id):
         found.append(_roll(session, test, other, f"Oppose: {test.label or 'the test'}", lead=False))
-    if _mine(seat, by.id) and not result.throws and (not record.opponent or at_once or result.opposition):
+    may = body.able(by) or record.then in ("recover", "ailment")
+    if may and not by.out and _mine(seat, by.id) and not result.throws and (not record.opponent or at_once or result.opposition):
         found += _lead_options(session, test, by)
     if record.help != "none" and test.result is None:
         for one in seat.controls:
             helper = session.combatants.get(one)
-            if helper is None or helper.out or one in testlife.participants(test) or one in (record.opponent, *record.group):
+            if helper is None or not body.able(helper) or one in testlife.participants(test) or one in (record.opponent, *record.group):
                 continue
             if helper.scene == by.scene and by.id not in lost:
                 found.append(_option("wasteland.help", f"Help {by.name}: {test.label}", helper, "test.join", test=test.id))

@@ -14,17 +14,26 @@ from engine.options import Option
 from engine.rulesets import Answered, BaseRuleset
 from engine.rulesets.wasteland import (
     actions,
+    aid,
+    assault,
     attack,
+    charges,
     derived,
+    firing,
+    healing,
     luck,
+    moving,
     odds,
     options,
+    order,
     pack,
     pools,
+    rest,
+    saves,
     spending,
     tables,
     testflow,
-    turnflow,
+    turnhooks,
     views,
 )
 from engine.rulesets.wasteland import commands as c
@@ -36,9 +45,24 @@ from engine.step import Step
 
 HANDLERS: Mapping[type, Callable[[Step, Any], None]] = {
     c.Attack: attack.attack,
-    c.Move: turnflow.move,
-    c.Sprint: turnflow.sprint,
-    c.Aim: turnflow.aim,
+    c.Move: moving.move,
+    c.Sprint: moving.sprint,
+    c.Aim: moving.aim,
+    c.Draw: actions.draw,
+    c.Interact: actions.interact,
+    c.Reload: actions.reload,
+    c.TakeChem: aid.take_chem,
+    c.FirstAid: aid.first_aid,
+    c.Assist: actions.assist,
+    c.CommandNpc: actions.command_npc,
+    c.Ready: firing.ready,
+    c.ClaimReady: firing.claim,
+    c.Douse: actions.douse,
+    c.Place: charges.place,
+    c.Eat: rest.eat,
+    c.Repair: rest.repair,
+    c.GmRest: rest.sleep,
+    c.GmHazard: actions.hazard,
     c.Rally: actions.rally,
     c.Defend: actions.defend,
     c.RequestTest: testflow.request,
@@ -74,7 +98,7 @@ class Wasteland(BaseRuleset):
     own_commands = c.COMMANDS
     samples: ClassVar[Mapping[str, str]] = {"scrapyard": "Six wayfarers against the pickers of a scrapyard."}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = tables.SWITCHES
-    variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"standard": {}, "zh": tables.ZH}
+    variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"standard": {}, "zh": tables.ZH, "summary-zh": tables.ZH}
 
     # --- tables and people -----------------------------------------------------------------------------------------------
 
@@ -102,6 +126,10 @@ class Wasteland(BaseRuleset):
         luck.refresh(step)
         pools.refresh(step)
 
+    def time_passed(self, step: Step, minutes: int) -> None:
+        """Chems wear off, tranquilized ones wake."""
+        healing.time_passed(step)
+
     # --- play ------------------------------------------------------------------------------------------------------------
 
     def apply(self, step: Step, command: Any) -> None:
@@ -110,7 +138,19 @@ class Wasteland(BaseRuleset):
     def resume(self, step: Step, owner: tuple[str, str], record: Any, answers: tuple[Answered, ...]) -> None:
         match record:
             case m.Assault():
-                attack.resume(step, owner, record, answers)
+                assault.resume(step, owner, record, answers)
+            case m.Save():
+                saves.resume(step, owner, record, answers)
+            case m.Passing():
+                turnhooks.passed(step, owner[1], record)
+            case m.Interrupt():
+                firing.resume(step, owner, record)
+            case m.Landing():
+                moving.land(step, record)
+            case m.Claim():
+                firing.claimed(step, record, answers)
+            case m.Hold():
+                luck.held(step, owner[1], record, answers)
             case m.Casting():
                 testflow.recast(step, record, answers)
             case m.Spending():
@@ -118,25 +158,26 @@ class Wasteland(BaseRuleset):
             case m.Trouble() if record.test:
                 testflow.trouble_over(step, record, answers)
             case m.Trouble():
-                attack.trouble_over(step, owner, record, answers)
+                assault.trouble_over(step, owner, record, answers)
+                saves.close(step, owner)
             case m.HelpAsked():
                 testflow.help_answered(step, record, answers)
             case m.Wish():
                 luck.wish_answered(step, owner, record, answers)
             case m.Ties():
-                turnflow.tie_broken(step, owner[1], record, answers)
+                order.tie_broken(step, owner[1], record, answers)
 
     def initiative(self, step: Step, combatant: Any) -> int:
         return derived.initiative(combatant)
 
     def start_encounter(self, step: Step, command: kernel_commands.GmEncounter) -> None:
-        turnflow.start(step, command)
+        order.start(step, command)
 
     def turn_started(self, step: Step, combatant: Any) -> None:
-        turnflow.turn_started(step, combatant)
+        turnhooks.turn_started(step, combatant)
 
     def turn_ended(self, step: Step, combatant: Any) -> None:
-        turnflow.turn_ended(step, combatant)
+        turnhooks.turn_ended(step, combatant)
 
     # --- what clients are told -------------------------------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from engine import testlife
 from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, complications, pools
+from engine.rulesets.wasteland import checks, complications, healing, perks, pools
 from engine.rulesets.wasteland.commands import AnswerTest, AskTest, SpendTest
 from engine.rulesets.wasteland.model import Frame, Question, Result, Spending, Survivor
 from engine.rulesets.wasteland.switches import switch
@@ -16,6 +18,9 @@ from engine.step import Step
 
 INFORMATION = 1
 TIME = 2
+HEAL = 1
+INJURY = 2
+PRICES: Mapping[str, int] = {"information": INFORMATION, "time": TIME, "heal": HEAL, "wake": 1, "injury": INJURY}
 
 
 def after(step: Step, test_id: str) -> None:
@@ -52,7 +57,11 @@ def uses(step: Step, test: Test, s: Survivor) -> list[tuple[str, str]]:
     """
     record: Frame = test.frame
     result: Result = test.result
-    if not result.passed or record.then or pools.pool_of(s) != pools.GROUP:
+    if not result.passed:
+        return []
+    if record.then in ("aid", "recover"):
+        return _cares(step, s, record)
+    if record.then or pools.pool_of(s) != pools.GROUP:
         return []
     generated = switch(step, "gm_ap_scope") == "any"
     usable = TIME if generated else pools.value(step, pools.GROUP)
@@ -62,6 +71,17 @@ def uses(step: Step, test: Test, s: Survivor) -> list[tuple[str, str]]:
     if usable >= TIME and record.minutes > 1 and result.minutes == record.minutes:
         found.append(("time", f"{record.minutes // 2} minutes instead of {record.minutes}, 2 AP"))
     return found
+
+
+def _cares(step: Step, s: Survivor, record: Frame) -> list[tuple[str, str]]:
+    """What AP still do for a patient: HP, waking, one more injury that is over."""
+    generated = switch(step, "gm_ap_scope") == "any" and pools.pool_of(s) == pools.GROUP
+    left = INJURY if generated else pools.value(step, pools.pool_of(s))
+    if record.then == "aid":
+        return healing.spends(step, record) if left >= HEAL else []
+    if s.injuries and left >= INJURY and switch(step, "recovery_yield") != "all":
+        return [("injury", "One more injury is over, 2 AP")]
+    return []
 
 
 def spent(step: Step, record: Spending, answers: tuple[Answered, ...]) -> None:
@@ -98,8 +118,7 @@ def _spend(step: Step, test_id: str, what: str, question: str) -> None:
     legal = [value for value, _ in uses(step, test, s)]
     if what not in legal:
         # Either it was never on offer or the pool was spent meanwhile.
-        price = INFORMATION if what == "information" else TIME
-        code = "cannot_pay" if pools.value(step, pools.GROUP) < price else "not_now"
+        code = "cannot_pay" if pools.value(step, pools.pool_of(s)) < PRICES[what] else "not_now"
         raise Rejected(code, "That cannot be bought for this test now.", test=test_id, known=legal)
     result: Result = test.result
     if what == "time":
@@ -107,6 +126,15 @@ def _spend(step: Step, test_id: str, what: str, question: str) -> None:
         test = step.change("tests", test_id, result=replace(result, minutes=result.minutes // 2))
         text = f"It takes {test.result.minutes} minutes instead of {result.minutes}."
         testlife.said(step, test, "wasteland.time", text, minutes=test.result.minutes)
+    elif what in ("heal", "wake", "injury"):
+        record: Frame = test.frame
+        pools.pay(step, s, PRICES[what], "better care", gm_ap=generated)
+        if what == "heal":
+            healing.heal(step, record.patient, healing.per_ap(record), s.id)
+        elif what == "wake":
+            healing.wake(step, record.patient)
+        else:
+            healing.recover(step, s.id)
     else:
         pools.pay(step, s, INFORMATION, "a question", gm_ap=generated)
         test = step.change("tests", test_id, result=replace(result, questions=(*result.questions, Question(text=question))))
@@ -152,6 +180,9 @@ def troubles(step: Step, test_id: str) -> None:
     record: Frame = test.frame
     result: Result = test.result
     of = [one.by for one in (*result.throws, *result.opposition) for _ in range(checks.complications(one.faces, record.range))]
+    who = step.combatants.get(test.by)
+    if of and who is not None and of[0] == who.id and perks.bonus(who, "forgiven", record.pair.skill):
+        of = of[1:]
     if not complications.ask(step, ("tests", test_id), test.by, tuple(of), skill=record.pair.skill, test=test_id):
         finish(step, test_id)
 

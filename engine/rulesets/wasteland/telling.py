@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine import turns, zones
+from engine.rulesets.wasteland import body
 from engine.rulesets.wasteland.model import Survivor
 from engine.session import Session
 from engine.step import Step
@@ -50,7 +51,7 @@ def engaged(tree: Step | Session, s: Survivor) -> bool:
         return False
     for other_id in zones.near(scene, s.id):
         other = tree.combatants.get(other_id)
-        if other is not None and not other.out and other.side != s.side and not zones.concealed(tree, other):
+        if other is not None and body.able(other) and other.side != s.side and not zones.concealed(tree, other):
             return True
     return False
 

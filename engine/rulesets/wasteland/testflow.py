@@ -14,8 +14,8 @@ from engine import testlife, turns, zones
 from engine.dice import RolledFact
 from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, spending, telling, turnflow
-from engine.rulesets.wasteland.commands import Defend, FrameTest, Framing, JoinTest, LeadTest, Rally, RequestTest, RollTest
+from engine.rulesets.wasteland import body, checks, complications, derived, ground, luck, modifiers, pools, spending, telling, turnflow
+from engine.rulesets.wasteland.commands import FrameTest, Framing, JoinTest, LeadTest, RequestTest, RollTest
 from engine.rulesets.wasteland.model import Casting, Frame, HelpAsked, Helping, Pair, Result, Survivor, Throw, Trouble
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session, Test
@@ -52,6 +52,7 @@ def frame_of(step: Step, by: str, command: Framing) -> Frame:
         minutes=command.minutes,
         action=command.action,
         allow_roll=command.allow_roll,
+        vision=command.attribute == "PER" if command.vision is None else command.vision,
     )
 
 
@@ -86,7 +87,7 @@ def join(step: Step, command: JoinTest) -> None:
     helper = step.combatant(command.combatant)
     if not step.controls(helper.id):
         raise Rejected("not_yours", f"{helper.name} is not yours to command.", combatant=helper.id)
-    if helper.out or helper.id == record.opponent or (zones.concealed(step, helper) and not test.hidden):
+    if not body.able(helper) or helper.id == record.opponent or (zones.concealed(step, helper) and not test.hidden):
         raise Rejected("not_now", f"{helper.name} cannot help with this.", combatant=helper.id)
     if record.help == "any" or step.is_gm or helper.id in record.group:
         _joined(step, test, helper, pair)
@@ -154,6 +155,17 @@ def lead(step: Step, command: LeadTest) -> None:
     testlife.said(step, changed, "test.led", f"{leader.name} leads the test.")
 
 
+def open_test(step: Step, s: Survivor, label: str, record: Frame, helps: tuple[Helping, ...] = ()) -> Test:
+    """A test that an action of somebody's own brings with it. Raises Rejected("limit")."""
+    if len(step.tests) >= testlife.MAX_OPEN:
+        raise Rejected("limit", f"{testlife.MAX_OPEN} tests are open; finish or withdraw some first.", limit=testlife.MAX_OPEN)
+    hidden = zones.concealed(step, s)
+    made = Test(id=step.ident("t"), scene=s.scene, by=s.id, label=label, hidden=hidden, frame=record, status="framed", helpers=helps)
+    test: Test = step.add("tests", made)
+    testlife.said(step, test, "test.proposed", f"{s.name} attempts: {label}.", label=label)
+    return test
+
+
 # --- rolling -------------------------------------------------------------------------------------------------------------
 
 
@@ -170,8 +182,8 @@ def roll(step: Step, command: RollTest) -> None:
         raise Rejected("not_yours", f"{s.name} is not yours to command.", combatant=who)
     if test.pending:
         raise Rejected("busy", "That test waits for an answer first.", test=test.id)
-    if s.out:
-        raise Rejected("not_now", f"{s.name} is out of the fight.", combatant=who)
+    if s.out or not (body.able(s) or record.then in ("recover", "ailment")):
+        raise Rejected("not_now", f"{s.name} cannot do that now.", combatant=who)
     result: Result = test.result or Result()
     at_once = switch(step, "opposed") == "simultaneous"
     if side == "against":
@@ -186,7 +198,7 @@ def roll(step: Step, command: RollTest) -> None:
     throw_pool(step, test, s, side, command)
 
 
-def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: RollTest | Rally | Defend) -> None:
+def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: Any) -> None:
     """Buy dice, pay, and roll one side's pool, with `command`'s dice, gm_ap, stacked_deck and roll."""
     record: Frame = test.frame
     pair = record.pair if side == "lead" or record.against is None else record.against
@@ -198,8 +210,8 @@ def throw_pool(step: Step, test: Test, s: Survivor, side: Any, command: RollTest
         difficulty, reasons = difficulty_of(step, test, s)
         result: Result = test.result or Result()
         if record.action != "free" and turns.encounter_of(step, s) is not None:
-            s, _ = turns.acting(step, s.id)
-            s = turnflow.use(step, s, "majors" if record.action == "major" else "minors")
+            s, _ = turnflow.acting(step, s.id)
+            s = turnflow.use(step, s, "majors" if record.action == "major" else "minors", gm_ap=bool(command.gm_ap))
         if difficulty == 0 and record.then != "rally" and not simultaneous:
             if not getattr(command, "roll", False):
                 _automatic(step, test, s, command)
@@ -276,6 +288,9 @@ def difficulty_of(step: Step | Session, test: Test, s: Survivor) -> tuple[int, m
     if result is not None and result.opposition and switch(step, "opposed") == "sequential":
         reasons.insert(0, ("opposition", result.against))
     reasons += modifiers.personal(s, record.pair)
+    if record.vision and s.injuries and body.suffers(s, "head"):
+        reasons.append(("dim_sight", 2))
+    reasons += ground.test_reasons(step, s, record.pair, vision=record.vision)
     if turns.encounter_of(step, s) is not None and (record.action != "free" or record.then):
         reasons += modifiers.in_reach(step, s)
     if record.action == "major" and turns.encounter_of(step, s) is not None:
@@ -305,15 +320,27 @@ def _helpers(step: Step, test: Test) -> list[tuple[Throw, RolledFact]]:
     record: Frame = test.frame
     pairs = dict.fromkeys(record.group, record.pair)
     pairs.update({one.combatant: one.how for one in test.helpers})
+    pairs.update(_promised(step, test))
     found = []
     for one, pair in pairs.items():
         helper = step.combatants.get(one)
-        if helper is not None and not helper.out:
+        if helper is not None and body.able(helper):
             found.append(_throw(step, test, helper, pair, 1, "help"))
     return found
 
 
-def _automatic(step: Step, test: Test, s: Survivor, command: RollTest | Rally | Defend) -> None:
+def _promised(step: Step, test: Test) -> dict[str, Pair]:
+    """Those who promised to assist the next test of who attempts it (Assist); the promise is kept now."""
+    found: dict[str, Pair] = {}
+    for one in list(step.combatants.values()):
+        promise = one.promise
+        if promise is not None and promise.ally == test.by and body.able(one):
+            found[one.id] = promise.pair
+            step.change("combatants", one.id, promise=None)
+    return found
+
+
+def _automatic(step: Step, test: Test, s: Survivor, command: Any) -> None:
     """Difficulty 0 without a roll: success, no AP, no risk, no die."""
     if command.dice or command.stacked_deck:
         raise Rejected("illegal_choice", "At difficulty 0 nothing is rolled; ask to roll, or buy nothing.", test=test.id)
@@ -323,11 +350,23 @@ def _automatic(step: Step, test: Test, s: Survivor, command: RollTest | Rally | 
     changed: Test = step.change(
         "tests", test.id, status="rolled", result=Result(passed=True, minutes=record.minutes, opposition=opposition)
     )
-    modifiers.spend_once(step, s, record.pair)
+    modifiers.spend_once(step, step.combatants[s.id], record.pair)
     testlife.said(
         step, changed, "test.result", f"{s.name} succeeds without a roll.", passed=True, successes=0, difficulty=0, ap=0, complications=0
     )
-    spending.after(step, test.id)
+    _decided(step, test.id, True)
+
+
+def _decided(step: Step, test_id: str, passed: bool) -> None:
+    """What the test was for happens, then what AP can buy."""
+    from engine.rulesets.wasteland import outcomes  # here, because what tests decide may ask for further tests
+
+    test = step.tests[test_id]
+    s = step.combatants.get(test.by)
+    if s is not None and test.frame.then:
+        outcomes.tested(step, test, s, passed)
+    if test_id in step.tests:
+        spending.after(step, test_id)
 
 
 def cast(step: Step, test_id: str, throws: tuple[Throw, ...], side: Any) -> None:
@@ -445,20 +484,7 @@ def judged(step: Step, test: Test, result: Result, short: int, *, drawn: bool = 
         against_ap=gained,
         complications=bad,
     )
-    if s is not None and record.then == "defend" and result.passed:
-        _defended(step, s, record)
-    spending.after(step, test.id)
-
-
-def _defended(step: Step, s: Survivor, record: Frame) -> None:
-    """combat_rules_2d20, "Major Actions": Defend."""
-    guard = 1
-    if record.ap and pools.value(step, pools.pool_of(s)) >= record.ap:
-        pools.pay(step, s, record.ap, "a better guard")
-        guard = 2
-    step.change("combatants", s.id, guard=guard)
-    text = f"{s.name} is harder to hit until their next turn: Defense +{guard}."
-    step.about(s.id, "wasteland.defend", text, combatant=s.id, guard=guard)
+    _decided(step, test.id, result.passed)
 
 
 def trouble_over(step: Step, record: Trouble, answers: tuple[Answered, ...]) -> None:

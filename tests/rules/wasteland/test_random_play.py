@@ -48,7 +48,8 @@ def check_figures(session: Session) -> None:
         assert all(weapon.count >= 1 for weapon in s.weapons if weapon.kind in ("throwing", "explosives")), s.weapons
         assert s.turn.minors <= 2, s.turn
         assert s.turn.majors <= 2, s.turn
-        assert s.out == (s.hp == 0), s
+        assert s.out == s.dead, s
+        assert s.dead or s.unconscious or s.dying == (s.hp == 0), s
     for encounter in session.encounters.values():
         if not encounter.pending and session.combatants[encounter.current].turn.begun is False:
             # A turn has just begun, so the one before it is over and what could not be saved is gone.

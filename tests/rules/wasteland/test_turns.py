@@ -165,7 +165,7 @@ def test_the_fight_ends_when_one_side_is_left_and_its_dice_are_revealed() -> Non
     fight(table)
     table.do("ann", "attack", combatant="vera", target="wolf", weapon="gun")
     assert not table.session.encounters
-    assert table.session.combatants["wolf"].out
+    assert table.session.combatants["wolf"].dying
     assert table.event("encounter.ended").data["side"] == "us"
     assert table.event("dice.revealed").data["last"] == 3
 

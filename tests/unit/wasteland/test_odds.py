@@ -130,7 +130,7 @@ def test_damage_injury_and_defeat_are_those_of_playing_every_outcome(name: str) 
         lost = before.hp - mark.hp
         chances[lost] = chances.get(lost, Fraction(0)) + chance
         injured += chance if mark.injuries else 0
-        down += chance if mark.out else 0
+        down += chance if mark.out or mark.dying else 0
     odds = told(session, attack)
     found = parts(odds)
     assert found["injury"] == found["success"] * injured
@@ -151,7 +151,7 @@ def test_spread_hits_are_those_of_playing_every_outcome_at_a_called_location() -
     attack = {"type": "attack", "combatant": "hale", "target": "mark", "location": "torso"}
     down = Fraction(0)
     for mark, chance in outcomes(lambda dice: send(session, "ann", attack, dice).combatants["mark"], HIT):
-        down += chance if mark.out else 0
+        down += chance if mark.out or mark.dying else 0
     found = parts(told(session, attack))
     assert 0 < down < 1
     assert found["defeat"] == found["success"] * down
