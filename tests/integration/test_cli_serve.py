@@ -13,8 +13,8 @@ import pytest
 from tests.integration.raw import RawClient
 from tests.support.command_line import Running, dustup, output, refused, started
 
-SHUTTING_DOWN = 4001
-"""The close code of protocol/SPEC.md."""
+SHUTTING_DOWN, UNAUTHORIZED = 4001, 4003
+"""Close codes of protocol/SPEC.md."""
 
 
 def taken_port() -> socket.socket:
@@ -82,10 +82,12 @@ async def test_tables_can_be_looked_after_beside_a_running_server(tmp_path):
         assert "OK: everything holds." in output("verify", session, "--data", folder)
         assert "OK: everything holds." in output("verify", session, "--url", url, **gm)
         refused(dustup("verify", session, "--url", url, DUSTUP_TOKEN=token), "GM")
-        assert output("token", "revoke", "-", "--data", folder, stdin=token) == "Revoked."
         client = RawClient(await http.ws_connect(url + "/v1/ws", protocols=("dustup.v1.msgpack",)), text=False)
-        assert (await client.hello(token))["code"] == "revoked"
-        await client.close()
+        assert (await client.hello(token))["t"] == "welcome"
+        assert output("token", "revoke", "-", "--data", folder, stdin=token) == "Revoked."
+        # Another process revoked it: the server hears of it at its next look, and the open connection ends.
+        assert await client.ended() == UNAUTHORIZED
+        assert client.seen[-1]["code"] == "revoked"
         refused(dustup("verify", session, "--url", url), "DUSTUP_TOKEN")
         assert dustup("session", "delete", session, "--yes", "--data", folder).returncode == 0
         refused(dustup("session", "show", session, "--data", folder), session, "no table")
