@@ -144,11 +144,8 @@ def move(step: Step, command: c.Move) -> None:
     if encounter is not None:
         step.change("combatants", model.id, moved=True)
     text = f"{model.name} {'dashes' if command.dash else 'moves'}: {zone.name}."
-    told = {"combatant": model.id, "zone": zone.id, "near": list(command.near), "dash": command.dash}
-    if any(zones.concealed(step, step.combatants[one]) for one in command.near):
-        step.whisper("skirmish.move", text, model.id, **told)
-    else:
-        step.about(model.id, "skirmish.move", text, **told)
+    near = [one for one in command.near if not zones.concealed(step, step.combatants[one])]
+    step.about(model.id, "skirmish.move", text, combatant=model.id, zone=zone.id, near=near, dash=command.dash)
 
 
 def patch(step: Step, command: c.Patch) -> None:
@@ -160,10 +157,7 @@ def patch(step: Step, command: c.Patch) -> None:
     healed = min(harm.HEAL, target.harm)
     step.change("combatants", target.id, harm=target.harm - healed)
     text = f"{by.name} patches up {target.name}: {healed} Harm."
-    if zones.concealed(step, target):
-        step.whisper("skirmish.patched", text, by.id, by=by.id, target=target.id, healed=healed)
-    else:
-        step.about(by.id, "skirmish.patched", text, by=by.id, target=target.id, healed=healed)
+    harm.between(step, by.id, target.id, "skirmish.patched", text, by=by.id, target=target.id, healed=healed)
 
 
 def may_patch(tree: Step | Session, by: Model, target: Model) -> bool:

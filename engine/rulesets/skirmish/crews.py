@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import turns
 from engine.rejected import Rejected
+from engine.rulesets.skirmish import harm
 from engine.rulesets.skirmish.model import Model
 from engine.rulesets.skirmish.pools import SIDES
 from engine.rulesets.skirmish.switches import switch
@@ -41,11 +42,8 @@ def declared(step: Step, command: c.RollOff) -> None:
         raise Rejected("illegal_choice", "A roll-off is between two.", combatant=first.id)
     winner, rolls, faces = roll_off(step, first.id, second.id)
     text = f"Roll-off of {first.name} and {second.name}: {step.name(winner)} wins."
-    told = {"combatant": first.id, "against": second.id, "winner": winner, "faces": faces, "rolls": rolls}
-    if concealed(step, second):
-        step.whisper("skirmish.rolloff", text, first.id, **told)
-    else:
-        step.about(first.id, "skirmish.rolloff", text, **told)
+    told: dict[str, Any] = {"combatant": first.id, "against": second.id, "winner": winner, "faces": faces, "rolls": rolls}
+    harm.between(step, first.id, second.id, "skirmish.rolloff", text, **told)
 
 
 # --- the order of a round ----------------------------------------------------------------------------------------------------
@@ -117,11 +115,14 @@ def activate(step: Step, command: c.Activate) -> None:
     encounter = turns.encounter_of(step, chosen)
     if encounter is None or not encounter.current:
         raise Rejected("not_now", "Nobody fights here; the GM starts an encounter first.")
-    current: Model
-    current, _ = turns.acting(step, encounter.current)
     if not step.controls(chosen.id):
         raise Rejected("not_yours", f"{chosen.name} is not yours to command.", combatant=chosen.id)
-    if chosen.id == current.id or chosen.side != current.side or chosen.id in encounter.acted or chosen.out:
+    current: Model = step.combatants[encounter.current]
+    if current.side != chosen.side or not step.controls(current.id):
+        # Whose activation it is may be a secret, so the refusal does not name them.
+        raise Rejected("not_your_turn", f"It is not the turn of {chosen.name}'s crew.", combatant=chosen.id)
+    turns.acting(step, current.id)
+    if chosen.id == current.id or chosen.id in encounter.acted or chosen.out:
         raise Rejected(
             "illegal_choice", f"{chosen.name} cannot activate now: another of the crew that has not, and can.", combatant=chosen.id
         )

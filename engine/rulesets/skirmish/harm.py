@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine import turns, zones
 from engine.rulesets.skirmish import pools
 from engine.rulesets.skirmish.model import Model, Weapon
 from engine.rulesets.skirmish.switches import switch
 from engine.talk import fact
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -171,3 +172,10 @@ def fight_over(step: Step, encounter_id: str) -> None:
         stands = sides[0] if sides else ""
         text = f"The fight is over: {stands or 'one crew'} stands." if sides else "The fight is over: nobody stands."
         turns.finish(step, encounter_id, text, side=stands)
+
+
+def between(step: Step, one: str, other: str, type: str, text: str, **data: Any) -> None:
+    """Say a fact that names two: to everyone, or, when one of them is concealed, to the GMs and who controls all that are."""
+    secret = [who for who in (one, other) if concealed(step, step.combatants[who])]
+    knowing = [seat.id for seat in step.seats.values() if seat.role == "gm" or all(who in seat.controls for who in secret)]
+    step.emit(type, text, to=knowing if secret else None, **data)

@@ -8,6 +8,7 @@ from engine.rejected import Rejected
 from engine.rulesets.stretch import sums
 from engine.rulesets.stretch.model import MAX_RADS, Question, Wanderer
 from engine.rulesets.stretch.switches import switch
+from engine.zones import concealed
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -112,3 +113,10 @@ def turn_ghoul(step: Step, who_id: str) -> None:
     health = {"one": 1, "half": max(who.max_health // 2, 1), "full": max(who.max_health, 1)}[switch(step, "ghoul_health")]
     change(step, who_id, ghoul=True, health=health, state="")
     step.about(who_id, "stretch.ghoul", f"{who.name} does not die: the change takes hold.", combatant=who_id, health=health)
+
+
+def between(step: Step, one: str, other: str, type: str, text: str, **data: Any) -> None:
+    """Say a fact that names two: to everyone, or, when one of them is concealed, to the GMs and who controls all that are."""
+    secret = [who for who in (one, other) if concealed(step, step.combatants[who])]
+    knowing = [seat.id for seat in step.seats.values() if seat.role == "gm" or all(who in seat.controls for who in secret)]
+    step.emit(type, text, to=knowing if secret else None, **data)

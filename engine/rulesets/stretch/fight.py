@@ -176,10 +176,8 @@ def move(step: Step, command: c.Move) -> None:
         step.change("combatants", who.id, moved=True)
     zone = scene.zone(command.zone)
     there = zone.name if zone is not None else command.zone
-    if zones.concealed(step, step.combatants[who.id]) or any(zones.concealed(step, step.combatants[one]) for one in command.near):
-        step.whisper("stretch.move", f"{who.name} moves: {there}.", who.id, combatant=who.id, zone=command.zone, near=list(command.near))
-    else:
-        step.emit("stretch.move", f"{who.name} moves: {there}.", combatant=who.id, zone=command.zone, near=list(command.near))
+    near = [one for one in command.near if not zones.concealed(step, step.combatants[one])]
+    step.about(who.id, "stretch.move", f"{who.name} moves: {there}.", combatant=who.id, zone=command.zone, near=near)
 
 
 def stimpak(step: Step, command: c.Stimpak) -> None:
@@ -194,10 +192,7 @@ def stimpak(step: Step, command: c.Stimpak) -> None:
     body.change(step, by.id, stimpaks=by.stimpaks - 1, acted=by.acted + (encounter is not None))
     healed = body.mend(step, target.id, sums.stimpak(step, sums.skill_value(step, by, "medicine")))
     text = f"{by.name} uses a stimpak on {target.name}: {healed} Health."
-    if zones.concealed(step, target):
-        step.whisper("stretch.stimpak", text, by.id, by=by.id, target=target.id, healed=healed)
-    else:
-        step.about(by.id, "stretch.stimpak", text, by=by.id, target=target.id, healed=healed)
+    body.between(step, by.id, target.id, "stretch.stimpak", text, by=by.id, target=target.id, healed=healed)
 
 
 def clear(step: Step, command: c.Clear) -> None:

@@ -85,3 +85,19 @@ def test_a_die_named_twice_is_refused_and_the_question_stays_open() -> None:
     assert table.event("skirmish.rerolled").data["new"] == [3, 3]
     table.answer("no", kind="reroll")
     assert table.event("test.rolled").data["regular"] == [3, 9, 3]
+
+
+def test_a_roll_off_with_somebody_unseen_is_told_to_who_may_know_them() -> None:
+    """The GM plays one of Ann's models against a hidden one of Ben's: Ann does not learn of it."""
+    table = ferry((3, 7))
+    table.do("gm", "gm.hide", id="wasp")
+    table.do("gm", "rolloff", combatant="dace", against="wasp")
+    assert [bool(table.viewers[seat].told("skirmish.rolloff")) for seat in ("gm", "ben", "ann")] == [True, True, False]
+
+
+def test_nobody_learns_from_a_refusal_whose_activation_it_is() -> None:
+    table = Table("skirmish", Setup(ruleset="skirmish", sample="ferry"), dice=ScriptedDice())
+    table.do("gm", "gm.hide", id="warden")
+    table.do("gm", "gm.encounter", scene="ferry", first="warden")
+    refusal = table.refused("ann", "not_your_turn", "activate", combatant="dace")
+    assert "warden" not in f"{refusal.text} {refusal.data}".lower()

@@ -75,3 +75,15 @@ def test_a_gm_who_voids_a_question_outside_a_fight_leaves_nothing_behind() -> No
     table.answer("dying", kind="fall")
     assert not table.session.tests
     assert not table.session.prompts
+
+
+def test_who_tends_somebody_unseen_for_the_gm_does_not_learn_whom() -> None:
+    table = Table("stretch", Setup(ruleset="stretch", sample="culvert"), dice=ScriptedDice())
+    table.do("gm", "gm.move", combatant="jack", scene="culvert", zone="road")
+    table.do("gm", "gm.hide", id="jack")
+    table.do("gm", "gm.hurt", combatant="jack", damage=5)
+    table.do("gm", "stimpak", combatant="tamsin", target="jack")
+    table.do("gm", "move", combatant="tamsin", zone="road", near=["jack"])
+    assert table.viewers["gm"].told("stretch.stimpak")
+    assert not table.viewers["ann"].told("stretch.stimpak")
+    assert table.viewers["ann"].told("stretch.move")[-1]["near"] == []
