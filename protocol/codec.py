@@ -60,6 +60,10 @@ class FrameError(Exception):
         self.close = close
 
 
+_COMPILED_DEPTH: Final = 8
+"""Levels that the compiled type reaches: its size doubles with each. What nests deeper, up to MAX_DEPTH, is left to `wire`."""
+
+
 def _allowed(levels: int) -> Any:
     """The type of values that nest at most `levels` deep. Unrolled, so that compiled code counts the depth."""
     number = Annotated[int, Meta(ge=-MAX_INT, le=MAX_INT)]
@@ -69,7 +73,7 @@ def _allowed(levels: int) -> Any:
     return value
 
 
-_MESSAGE: Final[Any] = dict[str, _allowed(MAX_DEPTH - 1)]  # type: ignore[misc]  # built at run time
+_MESSAGE: Final[Any] = dict[str, _allowed(_COMPILED_DEPTH - 1)]  # type: ignore[misc]  # built at run time
 _KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CLIENT_TYPES)
 _ID: Final = re.compile(ID_PATTERN)
 
@@ -127,9 +131,13 @@ class _Msgpack(Codec):
         if len(frame) > MAX_FRAME_IN:
             raise _too_large(len(frame))
         try:
-            value = _msgpack_value(frame)
-            if _msgpack_encode(value) != frame:
+            try:
+                value = _msgpack_value(frame)
+                if _msgpack_encode(value) != frame:
+                    wire.check_msgpack(frame)
+            except msgspec.ValidationError:
                 wire.check_msgpack(frame)
+                value = _msgpack_any(frame)
             message = _msgpack_client(frame)
         except _UNREADABLE as error:
             raise _refusal(frame, error, _msgpack_any, wire.check_msgpack) from None
@@ -166,9 +174,13 @@ class _Json(Codec):
         if len(data) > MAX_FRAME_IN:
             raise _too_large(len(data))
         try:
-            value = _json_value(data)
-            if _json_encode(value) != data:
+            try:
+                value = _json_value(data)
+                if _json_encode(value) != data:
+                    wire.check_json(data)
+            except msgspec.ValidationError:
                 wire.check_json(data)
+                value = _json_any(data)
             message = _json_client(data)
         except _UNREADABLE as error:
             raise _refusal(data, error, _json_any, wire.check_json) from None
