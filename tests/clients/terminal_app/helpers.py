@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from clients.terminal.app.app import TableApp
+from clients.terminal.app.map_view import MapView
 from clients.terminal.app.screens.table import TableScreen
 from clients.terminal.door import Door
 
@@ -41,7 +42,7 @@ async def seated(url: str, token: str, session: str | None = None, **how: Any) -
         yield pilot
 
 
-async def until(pilot: Pilot[int], true: Callable[[], object], what: str = "") -> None:
+async def until(pilot: Pilot[Any], true: Callable[[], object], what: str = "") -> None:
     """Let the app work until something holds."""
     for _ in range(1000):
         if true():
@@ -60,14 +61,19 @@ def shown(pilot: Pilot[int], id: str) -> str:
     return str(screen(pilot).query_one(f"#{id}", Static).render())
 
 
-def rows(pilot: Pilot[int]) -> list[str]:
+def rows(pilot: Pilot[Any]) -> list[str]:
     """What the terminal shows now, row by row, as plain text."""
     compositor = pilot.app.screen._compositor
     return ["".join(segment.text for segment in strip) for strip in compositor.render_strips()]
 
 
-def picture(pilot: Pilot[int]) -> str:
+def picture(pilot: Pilot[Any]) -> str:
     return "\n".join(rows(pilot))
+
+
+def map_text(pilot: Pilot[int]) -> str:
+    """The whole map, also what is scrolled out of sight."""
+    return "\n".join(line.plain for line in screen(pilot).query_one("#map", MapView).lines)
 
 
 async def pick(pilot: Pilot[int], text: str) -> None:

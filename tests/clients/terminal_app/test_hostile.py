@@ -8,7 +8,7 @@ from clients.terminal.app.names import Names
 from clients.terminal.app.reading import entity
 from clients.terminal.app.texts import Texts
 from tests.clients.fake_server import SESSION, TOKEN, FakeServer
-from tests.clients.terminal_app.helpers import picture, rows, screen, seated, until
+from tests.clients.terminal_app.helpers import map_text, picture, rows, screen, seated, until
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[bold red]M[/]arkup[/bold] \u202eback\u202c \u009b31m {name} %s\r\n\x00end"
 
@@ -71,7 +71,7 @@ async def test_fifty_combatants_and_namesakes_are_told_apart(server: FakeServer)
         server.view["combatants"][f"g{number:02}"] = {"id": f"g{number:02}", "name": "Ghoul", "hp": number, "max_hp": 50, **place}
     server.view["encounters"]["e1"]["order"] += [f"g{number:02}" for number in range(50)]
     async with seated(server.url, TOKEN, SESSION, size=(80, 24)) as pilot:
-        shown = "\n".join(line.plain for line in screen(pilot).query_one("#map").lines)  # type: ignore[attr-defined]
+        shown = map_text(pilot)
         assert [f"Ghoul ·{number}" in shown for number in range(1, 51)] == [True] * 50
         await pilot.press("c", "end")
         await until(pilot, lambda: "Ghoul ·50" in picture(pilot))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from clients.terminal.app.screens.form import FormScreen
 from clients.terminal.app.screens.pager import PagerScreen
 from clients.terminal.app.screens.talk import TalkScreen
-from tests.clients.terminal_app.helpers import pick, picture, rows, screen, seated, shown, until
+from tests.clients.terminal_app.helpers import map_text, pick, picture, rows, screen, seated, shown, until
+
+
+def shows(pilot: Pilot[int], text: str) -> bool:
+    return text in picture(pilot)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 44)])
@@ -48,7 +55,7 @@ async def test_details_are_asked_and_sent_as_filled_in(host):
         view = screen(pilot).seat.table.view
         assert view["combatants"]["c1"]["zone"] == "gate"
         assert view["scenes"]["mill"]["near"] == [["c1", "c4"]]
-        await until(pilot, lambda: "Within reach" in "\n".join(line.plain for line in screen(pilot).query_one("#map").lines))
+        await until(pilot, lambda: "Within reach" in map_text(pilot))
 
 
 async def test_odds_are_exact_and_follow_the_details(host):
@@ -64,7 +71,8 @@ async def test_odds_are_exact_and_follow_the_details(host):
             form = pilot.app.screen
             assert isinstance(form, FormScreen)
             expected = await table.odds(form.command())
-            await until(pilot, lambda chance=expected["parts"][0]["p"]: f"({chance})" in picture(pilot), "the chance of a hit")
+            chance = f"({expected['parts'][0]['p']})"
+            await until(pilot, partial(shows, pilot, chance), "the chance of a hit")
             await pilot.press(key)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, FormScreen))

@@ -54,9 +54,8 @@ def test_every_text_the_app_asks_for_is_in_the_catalogue():
 
 def test_the_catalogue_holds_no_text_that_nobody_asks_for():
     keys, patterns = asked_for()
-    strings = {
-        node.value for path in APP.rglob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)
-    }
+    nodes = [node for path in APP.rglob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    strings = {node.value for node in nodes if isinstance(node, ast.Constant)}
     used = keys | {key for key in catalogue("ui", "en") if key in strings or any(pattern.fullmatch(key) for pattern in patterns)}
     assert not set(catalogue("ui", "en")) - used
 

@@ -360,13 +360,14 @@ class TableScreen(Screen[None]):
     # ---- keys
 
     def action_go(self, id: str) -> None:
-        self.query_one(f"#{id}").focus()
+        # At once: `focus()` waits for a moment in which the next keys would still go elsewhere.
+        self.set_focus(self.query_one(f"#{id}"))
 
     def action_back(self) -> None:
         if self.maximized is not None:
             self.minimize()
         else:
-            self.choices.focus()
+            self.set_focus(self.choices)
 
     def action_zoom(self) -> None:
         if self.maximized is not None:
