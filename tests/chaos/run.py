@@ -138,7 +138,10 @@ async def run(plan: Plan, folder: Path, say: Say = print) -> Result:
         failures += await ended(playing)
         if not failures:
             failures += await stage.settle()
-        await stage.gather_evidence()
+        try:
+            await stage.gather_evidence()
+        except Exception as problem:
+            failures.append(f"the logs cannot be read: {type(problem).__name__}: {problem}")
     measure(faults, history.evidence, began)
     verdict = check(history.evidence)
     failures += [str(one) for one in verdict.wrong]

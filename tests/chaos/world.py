@@ -105,6 +105,8 @@ class World:
         self.replication = Proxy(lambda: ("127.0.0.1", self.primary.port))
         self.old_primary: RedisProcess | None = None
         """During a split: the one that some nodes still talk to."""
+        self.promoted = False
+        """Whether the primary was a replica in this life of its process."""
         self._left_behind: set[str] = set()
         self._count = nodes
         self.nodes: list[Node] = []
@@ -177,7 +179,7 @@ class World:
         else:
             await asyncio.to_thread(old.kill9)
         self.replica.command("REPLICAOF", "NO", "ONE")
-        self.primary = self.replica
+        self.primary, self.promoted = self.replica, True
         for node in self.nodes:
             if node.name not in self._left_behind:
                 node.proxy.drop()
@@ -201,6 +203,7 @@ class World:
     async def restart_primary(self) -> None:
         """kill -9 the primary and start it again with its files."""
         await asyncio.to_thread(self.primary.restart)
+        self.promoted = False
 
     async def kill_everything(self) -> None:
         await asyncio.gather(*(node.kill9() for node in self.nodes))
@@ -210,6 +213,7 @@ class World:
     async def start_everything(self) -> None:
         for server in (self.primary, self.replica):
             await asyncio.to_thread(server.start)
+        self.promoted = False
         await self.replicate()
         await asyncio.gather(*(node.start() for node in self.nodes))
 
