@@ -149,7 +149,7 @@ def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: 
         owner=("table", "table"),
         kind="dice",
         type="dice.enter",
-        text=f"Roll {need.count}d{need.sides} for {need.purpose} and enter the faces.",
+        text=f"Roll {need.count}d{need.sides}{'' if need.purpose == 'free' else f' for {need.purpose}'} and enter the faces.",
         ints=Ints(least=need.count, most=need.count, low=1, high=need.sides),
         deadline=step.deadline("deadline.dice", "deadline.prompt"),
         combatant=need.actor if need.actor in step.combatants else "",

@@ -154,7 +154,8 @@ def _make_secret(path: Path) -> None:
         finally:
             fresh.unlink()
     except OSError as error:
-        raise ConfigError(f"the signing secret {path} cannot be made: {error.strerror}; set data_dir or secret_file") from None
+        what = f"{path.parent} is not a folder" if path.parent.exists() and not path.parent.is_dir() else str(error.strerror)
+        raise ConfigError(f"the signing secret {path} cannot be made: {what}; set data_dir or secret_file") from None
 
 
 def _read_secret(path: Path) -> str:

@@ -6,6 +6,7 @@ subclasses it, declares its types and commands, and writes `new`, `apply`, `opti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -23,6 +24,10 @@ from engine.setup import Setup
 if TYPE_CHECKING:
     from engine.sight import Sight
     from engine.step import Step
+
+
+ID_FORM = re.compile(r"`str` matching regex '\^\[A-Za-z0-9_\.:-\]\{[01],64\}\$(?:\(\?!\\\\?n\))?'")
+"""How msgspec calls an id that is none: nothing a person should have to read."""
 
 
 class Ruleset(Protocol):
@@ -173,7 +178,8 @@ class BaseRuleset:
             )
         if isinstance(problem, RecursionError):
             return Rejected("bad_command", "The command is nested too deeply.")
-        return Rejected("bad_command", f"The command does not fit its form: {problem}.", given=kind if isinstance(kind, str) else "")
+        form = ID_FORM.sub("an id (1 to 64 letters, digits or _.:-)", str(problem))
+        return Rejected("bad_command", f"The command does not fit its form: {form}.", given=kind if isinstance(kind, str) else "")
 
     def resume(self, step: Step, owner: tuple[str, str], record: Any, answers: tuple[Answered, ...]) -> None:
         raise NotImplementedError(f"{self.name} asked something and cannot go on")

@@ -55,6 +55,8 @@ def export(session: str, output: str | None, force: bool, with_seed: bool, **giv
         run_async(_to_stdout(config, session, with_seed, there))
         return
     target = Path(output or f"{session}.dustup")
+    if not target.absolute().parent.is_dir():
+        raise Failure(f"There is no folder {target.absolute().parent} to write {target.name} into.")
     if target.exists() and not force:
         raise Failure(f"{target} exists already; add --force to replace it, or choose another name with -o.")
     size = run_async(_to_file(config, session, with_seed, target, there))

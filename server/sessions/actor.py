@@ -452,6 +452,8 @@ class Actor:
             self.log.exception("an answer could not be given")
 
     def _unavailable(self, job: Job, problem: StoreUnavailable) -> None:
+        if not self.ledger.behind:  # once, not for everybody who tries while it lasts
+            self.log.warning("nothing can be written", problem=problem.text)
         self.ledger.behind = True
         read_only = isinstance(problem, StoreReadOnly)
         self._metrics.store_error("read_only" if read_only else "unavailable")

@@ -16,7 +16,7 @@ import aiohttp
 from ._codec import FRAME_OUT, Message
 from ._core import Core
 from ._events import Answered, Changed, Event, Failed, Fatal, HangUp, Present, Prompted, TableLost, Welcomed
-from .errors import Closed, DustupError, Refused, Unauthorized, Unavailable
+from .errors import Closed, DustupError, Refused, Unauthorized, Unavailable, why
 from .links import socket_url
 from .table import Table
 
@@ -223,7 +223,7 @@ class Client:
         except aiohttp.WSServerHandshakeError as error:
             return None, self._handshake_refused(error)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            self._trouble = str(error) or type(error).__name__
+            self._trouble = why(error)
             log.debug("no connection to %s: %s", self.url, self._trouble)
             return None, None
         try:
@@ -232,11 +232,12 @@ class Client:
             self._wake.set()
             async for message in socket:
                 if message.type == aiohttp.WSMsgType.BINARY:
-                    self._handle(self._core.receive(message.data, self._now()))
+                    now = self._now()
+                    self._handle(self._core.receive(message.data, now))
                     if self._core.sending:
                         self._wake.set()
                     else:
-                        self._set_timer()
+                        self._set_timer(now)
                 elif message.type == aiohttp.WSMsgType.TEXT:
                     self._handle([HangUp(1003, "the server sent text where bytes were agreed")])
                 if self._hung_up:
@@ -261,7 +262,8 @@ class Client:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            self._handle(self._core.tick(self._now()))
+            now = self._now()
+            self._handle(self._core.tick(now))
             socket = self._socket
             if socket is not None:
                 for raw in self._core.outgoing():
@@ -271,11 +273,14 @@ class Client:
                         await socket.send_bytes(raw)
                     except (ConnectionError, aiohttp.ClientError):
                         break  # the reader sees the end of the connection and all that is unanswered goes again
-            self._set_timer()
+            self._set_timer(now)
 
-    def _set_timer(self) -> None:
-        """Wake the writer when the core wants it. A timer that is set for earlier may stay: waking for nothing is harmless."""
-        at = self._core.wake_at(self._now())
+    def _set_timer(self, now: float) -> None:
+        """Wake the writer when the core wants it. A timer that is set for earlier may stay: waking for nothing is harmless.
+
+        `now` is the moment the core was last told of: what came due since then would be missed by a later one.
+        """
+        at = self._core.wake_at(now)
         if at is None or (self._timer is not None and self._timer.when() <= at):
             return
         if self._timer is not None:

@@ -75,3 +75,13 @@ class BadMessage(DustupError, ValueError):
 
 class BadLink(DustupError, ValueError):
     """A join link that cannot be understood; the text says which part."""
+
+
+def why(error: BaseException) -> str:
+    """What kept a connection from being made, in a few words for a person."""
+    cause = getattr(error, "os_error", error)  # aiohttp wraps the system's error in a longer sentence
+    if isinstance(cause, ConnectionRefusedError):
+        return "nothing answers there"
+    if isinstance(cause, TimeoutError):
+        return "no answer in time"
+    return (isinstance(cause, OSError) and cause.strerror) or str(error) or type(error).__name__

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 
 from ._codec import Message
-from .errors import BadMessage, Refused, Unavailable
+from .errors import BadMessage, Refused, Unavailable, why
 from .links import Link, http_url, parse_link
 
 __all__ = ["Link", "create", "parse_link", "redeem"]
@@ -42,7 +42,7 @@ async def _post(url: str, path: str, body: Message, token: str | None) -> dict[s
         ):
             return await _read(answer, address)
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise Unavailable(f"cannot reach {address}: {str(error) or type(error).__name__}") from None
+        raise Unavailable(f"cannot reach {address}: {why(error)}") from None
 
 
 async def _read(answer: aiohttp.ClientResponse, address: str) -> dict[str, Any]:
