@@ -147,6 +147,7 @@ async def run(plan: Plan, folder: Path, say: Say = print) -> Result:
     failures += [str(one) for one in verdict.wrong]
     if failures:
         (folder / "history.json").write_bytes(msgspec.json.encode(history.evidence.events))
+        (folder / "failures.txt").write_text("\n".join(failures) + "\n")
     return Result(plan=plan, verdict=verdict, faults=faults, failures=failures, seconds=round(now() - began, 1))
 
 
