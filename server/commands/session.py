@@ -73,11 +73,13 @@ def list_(as_json: bool, **given: Any) -> None:
     if as_json:
         click.echo(json.dumps([{"session": one, **_told(meta)} for one, meta in tables]))
         return
+    from clients.terminal.words import clean
+
     if not tables:
         click.echo("There are no tables. `dustup session create --help` tells how to make one.", err=True)
     for one, meta in tables:
         told = _told(meta)
-        click.echo(f"{one}  {told['ruleset']:<10}  v{told['v']:<6}  {_moment(told['created'])}  {told['name']}".rstrip())
+        click.echo(f"{one}  {told['ruleset']:<10}  v{told['v']:<6}  {_moment(told['created'])}  {clean(told['name'])}".rstrip())
 
 
 def _list_remote(there: Remote, as_json: bool) -> None:

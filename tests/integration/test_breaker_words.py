@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import dustup
 from server.app import Server
 from server.config import ConfigError, load, signing_secrets
 from tests.integration.conftest import Join, MakeTable
+from tests.support.command_line import output
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,17 @@ def test_a_data_folder_that_is_a_file_is_called_one(tmp_path: Path) -> None:
     config = load(env={}, overrides={"data_dir": str(tmp_path / "data")})
     with pytest.raises(ConfigError, match="data is not a folder"):
         signing_secrets(config)
+
+
+def test_names_reach_the_hosts_terminal_without_their_tricks(tmp_path: Path) -> None:
+    """Escape sequences, text that turns around, null bytes: whoever names a table must not steer the host's terminal."""
+    name = "\x1b[31mred\x1b]0;owned\x07 \u202eback\x00wards"
+    setup: dict[str, Any] = {"ruleset": "duel", "sample": "yard", "encounter": "mill", "name": name}
+    setup["seats"] = [{"id": "eve", "name": name}]
+    setup["combatants"] = [{"id": "q", "template": "reed", "name": name, "scene": "mill", "zone": "gate"}]
+    (tmp_path / "setup.json").write_text(json.dumps(setup))
+    there = ("--data", tmp_path / "data")
+    session = output("session", "create", "--setup", tmp_path / "setup.json", *there)
+    told = [output("session", "list", *there), *(output("session", what, session, *there) for what in ("show", "seats"))]
+    assert "wards" in told[0]
+    assert not {one for one in "".join(told) if not one.isprintable() and one != "\n"}
