@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from engine import Setup
 from server.app import Server
@@ -92,7 +93,8 @@ async def test_sixteen_colours_and_chinese_keep_the_panels_straight(server: Serv
     await tmux.open(play(await invite(server, "ann"), "--language", "zh_TW"), term="screen", NO_COLOR="1")
     seen = await tmux.until(lambda seen: "輪到你：Reed" in seen and "結束行動輪" in seen)
     assert "地圖" in seen
-    # Every row of the right column begins in the same cell, whatever stands left of it: its border is there.
+    borders = {cell_len(row[: row.index("▏")]) for row in seen.splitlines() if row.count("▏") == 1}
+    assert borders == {40}, "the right column begins in the same cell in every row, whatever stands left of it"
     coloured = await tmux.run("capture-pane", "-p", "-e")
     assert not [code for code in ("38;2;", "48;2;", "38;5;", "48;5;") if code in coloured]
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 
 import dustup
 
@@ -143,6 +144,10 @@ class TableApp(App[int]):
 
     def action_retry(self) -> None:
         self._retry.set()
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=self.texts("pick.hint"), id="--command-palette"))
 
     # ---- languages
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ..show import mine, next_up
 from ..words import clean, clean_lines, percent
-from .cells import bar, cut
+from .cells import bar, cut, wrap
 from .names import Names
 
 TALK = frozenset({"chat", "post"})
@@ -110,7 +110,7 @@ def odds_lines(odds: Mapping[str, Any], names: Names, width: int) -> list[Text]:
     damage = odds.get("damage") or []
     if damage:
         told = "  ".join(f"{clean(each.get('value'))}: {percent(each.get('p'))}" for each in damage)
-        lines.append(Text(cut(f"{names.texts('odds.damage')} {told}", width)))
+        lines += wrap(Text(f"{names.texts('odds.damage')} {told}"), width)
     if note := clean(odds.get("text") or ""):
         lines.append(Text(cut(note, width), "dim"))
     return lines
@@ -209,7 +209,7 @@ def _figures(entity: Mapping[str, Any], texts: Any, names: Names, width: int) ->
         elif isinstance(value, int):
             rest.append(f"{label} {value}")
         elif isinstance(value, str):
-            rest.append(f"{label} {names.say(field, value)}")
+            rest.append(f"{label} {names.say(field, value) or clean(value)}")
         elif isinstance(value, list):
             inner = [
                 clean(each.get("name") or each.get("at") or each.get("id") or "?") if isinstance(each, Mapping) else clean(each)

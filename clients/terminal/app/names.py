@@ -69,9 +69,9 @@ class Names:
         if isinstance(value, int):
             return str(value)
         if isinstance(value, str):
-            if field in REFERENCES:
-                return self.of(value)
             word = self.texts.word("value", value)
+            if field in REFERENCES:
+                return self.of(value) or word
             return word if word is not None else clean(value)
         if isinstance(value, list | tuple):
             said = [self.say(field, each) for each in value]

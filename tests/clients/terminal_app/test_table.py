@@ -173,6 +173,24 @@ async def test_the_language_changes_at_once_also_for_what_was_said(host):
         await until(pilot, lambda: "Reed braces." in picture(pilot))
 
 
+async def test_a_narrow_screen_shows_one_column_at_a_time(host):
+    async with seated(host.url, await host.token("ann"), size=(60, 20)) as pilot:
+        assert "You can" in picture(pilot)
+        assert "Map:" not in picture(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "Map: The old mill" in picture(pilot) and "You can" not in picture(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "You can" in picture(pilot) and screen(pilot).choices.has_focus)
+
+
+async def test_a_card_shows_bars_conditions_and_figures(host):
+    async with seated(host.url, await host.token("ann"), size=(140, 44)) as pilot:
+        await until(pilot, lambda: "12/12" in picture(pilot))
+        assert "██████" in picture(pilot)
+        assert "weapon blade" in picture(pilot)
+        assert "None" not in picture(pilot)
+
+
 async def test_help_tells_the_keys(host):
     async with seated(host.url, await host.token("ann")) as pilot:
         await pilot.press("question_mark")

@@ -360,6 +360,11 @@ class TableScreen(Screen[None]):
     # ---- keys
 
     def action_go(self, id: str) -> None:
+        if self.has_class("-narrow"):
+            # One column at a time: what was asked for takes the place of the other.
+            self.set_class(id in ("map", "cards"), "-left")
+            self.call_after_refresh(self.set_focus, self.query_one(f"#{id}"))
+            return
         # At once: `focus()` waits for a moment in which the next keys would still go elsewhere.
         self.set_focus(self.query_one(f"#{id}"))
 
@@ -367,7 +372,7 @@ class TableScreen(Screen[None]):
         if self.maximized is not None:
             self.minimize()
         else:
-            self.set_focus(self.choices)
+            self.action_go("choices")
 
     def action_zoom(self) -> None:
         if self.maximized is not None:
