@@ -15,8 +15,11 @@ from protocol.errors import Code
 from protocol.schema import build_schema
 from server.gateway import bodies, openapi
 from server.gateway.http_base import Call, Failure, Handler, Route
+from server.logs import get_logger
 from server.metrics import CONTENT_TYPE
 from server.store import StoreUnavailable
+
+log = get_logger("http")
 
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -65,7 +68,14 @@ def _about(name: str) -> dict[str, Any]:
 
 
 async def get_rulesets(call: Call) -> web.StreamResponse:
-    return bodies.write(call.request, {"rulesets": [_about(name) for name in engine.names()]})
+    listed = []
+    for name in engine.names():
+        try:
+            listed.append(_about(name))
+        except Exception:
+            # An installed package that does not load is no reason to hide the others.
+            log.exception("a ruleset cannot be loaded", ruleset=name)
+    return bodies.write(call.request, {"rulesets": listed})
 
 
 async def get_openapi(call: Call) -> web.StreamResponse:
