@@ -106,6 +106,8 @@ async def get_session(call: Call) -> web.StreamResponse:
         # Its token may have died meanwhile, its seat or the whole table be gone.
         await call.claims()
         actor = await call.server.registry.get(actor.id) if actor.gone and not call.server.draining else actor
+    if since is not None and since < actor.session.v:
+        await actor.note_erased(since)
     session = actor.session
     if not found.claims.opens(session, found.seat):
         raise Failure(Code.REVOKED, "Your seat was removed from this table, or given to somebody else.")

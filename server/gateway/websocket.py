@@ -398,6 +398,8 @@ class Socket:
             seat = seat_for(actor, claims)
             if join.resume is not None and not actor.knows((join.resume.epoch, join.resume.v, join.resume.stamp)):
                 await actor.look()
+            if join.resume is not None:
+                await actor.note_erased(join.resume.v)
             if join.history:
                 history, _ = await actor.history(seat, None, join.history)
             # It may have left memory, or the seat may have gone, while we waited.

@@ -180,6 +180,19 @@ class Actor:
         self.bodies.put(text_id, None)
         return done
 
+    async def note_erased(self, after: int) -> None:
+        """Forget the texts that another node has erased, of entries after this version: somebody is about to be told of them again."""
+        held = [event.body for item in self.fanout.ring if item.entry.v > after for event in item.entry.events if event.body]
+        wanted = [text_id for text_id in held if self.bodies.get(text_id) is not None]
+        if wanted:
+            try:
+                stored = await self._store.texts(self.id, wanted)
+            except StoreUnavailable:
+                return  # a table that can be watched while its store is away is worth more
+            for text_id in wanted:
+                if stored.get(text_id) is None:
+                    self.bodies.put(text_id, None)
+
     async def settled(self) -> None:
         """Wait until no command is under way."""
         await self._quiet.wait()
