@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from engine import turns
 from engine.rejected import Rejected, unknown
-from engine.rulesets.wasteland import aid, attack, body, derived, ground, moving, perks, testflow, turnflow
+from engine.rulesets.wasteland import aid, attack, body, derived, ground, moving, perks, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import (
     Assist,
     Attack,
@@ -200,7 +200,8 @@ def assist(step: Step, command: Assist) -> None:
         step.change("encounters", encounter.id, acted=(*encounter.acted, s.id))
         step.change("combatants", s.id, promise=promise)
         step.about(s.id, "wasteland.turn_given", f"{s.name} gives up the turn to help.", combatant=s.id)
-    step.about(s.id, "wasteland.assist", f"{s.name} will help {ally.name}.", combatant=s.id, ally=ally.id)
+    text = f"{s.name} will help {ally.name}."
+    telling.tell(step, (s.id, ally.id), "wasteland.assist", text, {"combatant": s.id, "ally": ally.id})
 
 
 def command_npc(step: Step, command: CommandNpc) -> None:
@@ -212,9 +213,8 @@ def command_npc(step: Step, command: CommandNpc) -> None:
     if npc.scene != s.scene or turns.encounter_of(step, npc) is None or not body.able(npc):
         raise Rejected("not_now", f"{npc.name} cannot act.", combatant=npc.id)
     turnflow.use(step, s, "majors", gm_ap=command.gm_ap)
-    step.about(
-        s.id, "wasteland.command", f"{s.name} commands {npc.name}: {command.action}.", combatant=s.id, npc=npc.id, action=command.action
-    )
+    text = f"{s.name} commands {npc.name}: {command.action}."
+    telling.tell(step, (s.id, npc.id), "wasteland.command", text, {"combatant": s.id, "npc": npc.id, "action": command.action})
     kind = "robot" if body.is_robot(npc) else "animal" if npc.beast is not None else "person"
     helps = (Helping(combatant=s.id, how=COMMAND_PAIRS[kind]),)
     match command.action:

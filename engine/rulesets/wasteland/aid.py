@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import turns, zones
 from engine.rejected import Rejected, unknown
-from engine.rulesets.wasteland import body, derived, healing, testflow, turnflow
+from engine.rulesets.wasteland import body, derived, healing, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import FirstAid, TakeChem
 from engine.rulesets.wasteland.model import Frame, Item, Survivor
 from engine.session import Session
@@ -104,10 +104,9 @@ def take_chem(step: Step, command: TakeChem) -> None:
     if encounter is not None:
         turnflow.use(step, s, "minors", gm_ap=command.gm_ap)
     healing.used_up(step, s.id, item.id)
-    to = "" if patient.id == s.id else f" to {patient.name}"
-    step.about(
-        s.id, "wasteland.chem", f"{s.name} gives {item.name}{to}." if to else f"{s.name} takes {item.name}.", combatant=s.id, item=item.id
-    )
+    text = f"{s.name} takes {item.name}." if patient.id == s.id else f"{s.name} gives {item.name} to {patient.name}."
+    data = {"combatant": s.id, "patient": patient.id, "item": item.id}
+    telling.tell(step, (s.id, patient.id), "wasteland.chem", text, data)
     if what == "stabilize":
         healing.stabilize(step, patient.id)
     elif what == "treat":

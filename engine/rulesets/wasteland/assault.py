@@ -32,7 +32,8 @@ from engine.rulesets.wasteland import (
     targeting,
     telling,
 )
-from engine.rulesets.wasteland.model import Assault, Effect, Helping, Survivor, Throw, Trouble
+from engine.rulesets.wasteland.model import Effect, Helping, Survivor, Throw
+from engine.rulesets.wasteland.pending import Assault, Trouble
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Ints
 from engine.step import Step

@@ -13,7 +13,8 @@ from engine import zones
 from engine.rejected import Rejected, unknown
 from engine.rulesets.wasteland import assault, derived, luck, modifiers, perks, pools, tables, targeting, testflow, turnflow
 from engine.rulesets.wasteland.commands import Attack
-from engine.rulesets.wasteland.model import Assault, Helping, Survivor, Throw, Weapon
+from engine.rulesets.wasteland.model import Helping, Survivor, Throw, Weapon
+from engine.rulesets.wasteland.pending import Assault
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Scene
 from engine.step import Step

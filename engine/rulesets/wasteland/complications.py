@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import pools
-from engine.rulesets.wasteland.model import Hindrance, Survivor, Trouble, Weapon
+from engine.rulesets.wasteland.model import Hindrance, Survivor, Weapon
+from engine.rulesets.wasteland.pending import Trouble
 from engine.rulesets.wasteland.switches import switch
 from engine.step import Step
 

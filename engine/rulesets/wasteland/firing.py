@@ -13,7 +13,8 @@ from engine.rejected import Rejected
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import actions, attack, body, moving, turnflow
 from engine.rulesets.wasteland.commands import Attack, ClaimReady, Defend, Rally, Ready, Sprint
-from engine.rulesets.wasteland.model import Claim, Interrupt, Readied, Survivor, Trigger
+from engine.rulesets.wasteland.model import Readied, Survivor, Trigger
+from engine.rulesets.wasteland.pending import Claim, Interrupt
 from engine.step import Step
 
 Owner = tuple[str, str]

@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine import zones
-from engine.rulesets.wasteland import body, derived, perks, pools
+from engine.rulesets.wasteland import body, derived, perks, pools, telling
 from engine.rulesets.wasteland.model import Boost, Frame, Injury, Item, Pair, Survivor
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session
@@ -116,15 +115,16 @@ def heal(step: Step, patient_id: str, amount: int, by: str) -> None:
     gained = hp - patient.hp
     if gained > 0:
         step.change("combatants", patient_id, hp=hp)
-        text = f"{patient.name} regains {gained} HP."
-        step.whisper(
-            "wasteland.healed", text, patient_id, combatant=patient_id, by=by, amount=gained, hp=hp,
-            public=_public(step, patient, "wasteland.healed", f"{patient.name} looks better."),
-        )  # fmt: skip
-
-
-def _public(step: Step, patient: Survivor, type: str, text: str) -> tuple[str, str, dict[str, Any]] | None:
-    return None if zones.concealed(step, patient) else (type, text, {"combatant": patient.id})
+        data: dict[str, Any] = {"combatant": patient_id, "by": by, "amount": gained, "hp": hp}
+        public = ("wasteland.healed", f"{patient.name} looks better.", {"combatant": patient_id})
+        telling.tell(
+            step,
+            (patient_id, by),
+            "wasteland.healed",
+            f"{patient.name} regains {gained} HP.",
+            data,
+            public=None if telling.is_open(patient) else public,
+        )
 
 
 def stabilize(step: Step, patient_id: str) -> None:

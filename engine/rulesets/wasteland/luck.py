@@ -11,7 +11,8 @@ from engine.rejected import Rejected
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import body, checks, derived, telling
 from engine.rulesets.wasteland.commands import LuckDraw, LuckOffer, LuckRefresh, LuckReroll, LuckTiming, LuckTrinket
-from engine.rulesets.wasteland.model import Hold, Survivor, Throw, Wish
+from engine.rulesets.wasteland.model import Survivor, Throw
+from engine.rulesets.wasteland.pending import Hold, Wish
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Ints, Test
 from engine.step import Step

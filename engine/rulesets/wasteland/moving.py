@@ -11,7 +11,8 @@ from engine import turns, zones
 from engine.rejected import Rejected, unknown
 from engine.rulesets.wasteland import body, charges, derived, ground, perks, pools, ready, telling, turnflow
 from engine.rulesets.wasteland.commands import Aim, Move, Sprint
-from engine.rulesets.wasteland.model import Landing, Survivor
+from engine.rulesets.wasteland.model import Survivor
+from engine.rulesets.wasteland.pending import Landing
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter, Scene
 from engine.step import Step

@@ -8,7 +8,7 @@ from engine import turns
 from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
-from engine.rulesets.wasteland.model import Ties
+from engine.rulesets.wasteland.pending import Ties
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter
 from engine.step import Step

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine.rulesets.wasteland import charges, damage, ending, healing, pools
-from engine.rulesets.wasteland.model import Frame, Save, Survivor
+from engine.rulesets.wasteland.model import Frame, Survivor
+from engine.rulesets.wasteland.pending import Save
 from engine.session import Test
 from engine.step import Step
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from engine import turns, zones
 from engine.rulesets.wasteland import body
-from engine.rulesets.wasteland.model import Interrupt, Survivor
+from engine.rulesets.wasteland.model import Survivor
+from engine.rulesets.wasteland.pending import Interrupt
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter
 from engine.step import Step

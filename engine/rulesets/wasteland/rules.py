@@ -38,6 +38,7 @@ from engine.rulesets.wasteland import (
 )
 from engine.rulesets.wasteland import commands as c
 from engine.rulesets.wasteland import model as m
+from engine.rulesets.wasteland import pending as p
 from engine.session import Combatant, Session
 from engine.setup import Setup
 from engine.sight import Sight
@@ -89,7 +90,7 @@ class Wasteland(BaseRuleset):
     title = "Wasteland"
     summary = "2d20 skill tests, Action Points and Luck, and fights with hit locations and combat dice."
     combatant_type = m.Survivor
-    pending = m.PendingRecord
+    pending = p.PendingRecord
     records: ClassVar[Mapping[tuple[str, str], Any]] = {
         ("tests", "frame"): m.Frame | None,
         ("tests", "result"): m.Result | None,
@@ -137,34 +138,34 @@ class Wasteland(BaseRuleset):
 
     def resume(self, step: Step, owner: tuple[str, str], record: Any, answers: tuple[Answered, ...]) -> None:
         match record:
-            case m.Assault():
+            case p.Assault():
                 assault.resume(step, owner, record, answers)
-            case m.Save():
+            case p.Save():
                 saves.resume(step, owner, record, answers)
-            case m.Passing():
+            case p.Passing():
                 turnhooks.passed(step, owner[1], record)
-            case m.Interrupt():
+            case p.Interrupt():
                 firing.resume(step, owner, record)
-            case m.Landing():
+            case p.Landing():
                 moving.land(step, record)
-            case m.Claim():
+            case p.Claim():
                 firing.claimed(step, record, answers)
-            case m.Hold():
+            case p.Hold():
                 luck.held(step, owner[1], record, answers)
-            case m.Casting():
+            case p.Casting():
                 testflow.recast(step, record, answers)
-            case m.Spending():
+            case p.Spending():
                 spending.spent(step, record, answers)
-            case m.Trouble() if record.test:
+            case p.Trouble() if record.test:
                 testflow.trouble_over(step, record, answers)
-            case m.Trouble():
+            case p.Trouble():
                 assault.trouble_over(step, owner, record, answers)
                 saves.close(step, owner)
-            case m.HelpAsked():
+            case p.HelpAsked():
                 testflow.help_answered(step, record, answers)
-            case m.Wish():
+            case p.Wish():
                 luck.wish_answered(step, owner, record, answers)
-            case m.Ties():
+            case p.Ties():
                 order.tie_broken(step, owner[1], record, answers)
 
     def initiative(self, step: Step, combatant: Any) -> int:

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from engine import testlife, turns
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, telling
-from engine.rulesets.wasteland.model import Pair, Save, Survivor, Throw
+from engine.rulesets.wasteland.model import Pair, Survivor, Throw
+from engine.rulesets.wasteland.pending import Save
 from engine.rulesets.wasteland.switches import switch
 from engine.rulesets.wasteland.tables import DICE_PRICE, MAX_BONUS_DICE
 from engine.session import Ints, Test

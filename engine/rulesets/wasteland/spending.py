@@ -11,7 +11,8 @@ from engine.rejected import Rejected
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import checks, complications, healing, perks, pools
 from engine.rulesets.wasteland.commands import AnswerTest, AskTest, SpendTest
-from engine.rulesets.wasteland.model import Frame, Question, Result, Spending, Survivor
+from engine.rulesets.wasteland.model import Frame, Question, Result, Survivor
+from engine.rulesets.wasteland.pending import Spending
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Test
 from engine.step import Step

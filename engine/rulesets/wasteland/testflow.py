@@ -16,7 +16,8 @@ from engine.rejected import Rejected
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import body, checks, complications, derived, ground, luck, modifiers, pools, spending, telling, turnflow
 from engine.rulesets.wasteland.commands import FrameTest, Framing, JoinTest, LeadTest, RequestTest, RollTest
-from engine.rulesets.wasteland.model import Casting, Frame, HelpAsked, Helping, Pair, Result, Survivor, Throw, Trouble
+from engine.rulesets.wasteland.model import Frame, Helping, Pair, Result, Survivor, Throw
+from engine.rulesets.wasteland.pending import Casting, HelpAsked, Trouble
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session, Test
 from engine.step import Step

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from engine import turns
 from engine.rulesets.wasteland import body, charges, checks, damage, ending, ground, luck, pools, ready, saves, tables
-from engine.rulesets.wasteland.model import Passing, Survivor, Turn
+from engine.rulesets.wasteland.model import Survivor, Turn
+from engine.rulesets.wasteland.pending import Passing
 from engine.rulesets.wasteland.switches import switch
 from engine.step import Step
 from engine.talk import fact

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import engine
 from engine import ScriptedDice, Setup
 from engine.commands import ZoneSpec
-from engine.rulesets.wasteland import RULES
 from engine.session import Edge
 from engine.setup import CombatantSetup, SceneSetup, SeatSetup
-from tests.support.secrets import HIDDEN_FIELDS
-from tests.support.table import STARTS, Table
-
-engine.register(RULES)
-STARTS.setdefault("wasteland", lambda: Setup(ruleset="wasteland", sample="scrapyard", encounter="scrapyard"))
-HIDDEN_FIELDS.setdefault("wasteland", {"max_hp": 977, "hp": 911})
+from tests.support.table import Table
 
 VARIANTS = ("", "zh")
 QUIET = ("luck", "damage_luck", "damage_ap", "aim", "spend")
