@@ -162,7 +162,9 @@ def open_answer(table: Table, rnd: random.Random) -> tuple[str, dict[str, Any]] 
         raw["choice"] = choice
     if prompt.ints is not None and prompt.ints.choice in ("", choice):
         count = rnd.randint(prompt.ints.least, prompt.ints.most)
-        raw["ints"] = rnd.sample(range(prompt.ints.low, prompt.ints.high + 1), count) if count <= prompt.ints.high else []
+        # Where only some numbers may be given (dice that can still be re-rolled), the question lists them.
+        legal = dict(prompt.data).get("positions") or range(prompt.ints.low, prompt.ints.high + 1)
+        raw["ints"] = rnd.sample(legal, min(count, len(legal)))
         if prompt.kind == "dice":
             raw["ints"] = [rnd.randint(prompt.ints.low, prompt.ints.high) for _ in range(count)]
     return prompt.to, raw

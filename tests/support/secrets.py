@@ -21,7 +21,12 @@ from tests.support.table import STARTS, Table
 MARK = "zzsecret"
 """Every planted text holds it, so one search finds any of them."""
 
-HIDDEN_FIELDS: dict[str, dict[str, int]] = {"duel": {"armor": 977, "grit": 983}}
+HIDDEN_FIELDS: dict[str, dict[str, int]] = {
+    "duel": {"armor": 977, "grit": 983},
+    "skirmish": {"fatigue": 977, "rerolls": 983},
+    "stretch": {"dt": 977, "stimpaks": 983},
+    "wasteland": {"max_hp": 977, "hp": 911},
+}
 """For each ruleset, combatants' fields that only GMs and controllers see, each with a value found nowhere else."""
 
 

@@ -1,8 +1,8 @@
 """A table for tests: drives a session of any ruleset while a viewer per seat rebuilds its view from frames alone.
 
 `Table.do` applies a command as the server would and holds, on every step, what every step promises: the session it started from is
-untouched, every viewer's rebuilt view is the view a fresh join would get, and frames are the same whether the entry is fresh or
-read back from the log. A refusal is held to change nothing.
+untouched, every viewer's rebuilt view is the view a fresh join would get, frames are the same whether the entry is fresh or read back
+from the log, and every open roll is told with its faces. A refusal is held to change nothing and to draw no dice.
 
 To test a new ruleset, add what a small table of it is set up from to `STARTS` and take the argument `ruleset` in the test
 (`@pytest.mark.parametrize("ruleset", RULESETS)`); `pytest --ruleset NAME` then runs one ruleset's tests.
@@ -10,7 +10,7 @@ To test a new ruleset, add what a small table of it is set up from to `STARTS` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -20,9 +20,14 @@ import engine
 from engine import Act, Entry, Event, Option, Past, Rejected, Session, Setup
 from engine.entry import SYSTEM
 from engine.rulesets.duel import RULES as DUEL
+from engine.rulesets.skirmish import RULES as SKIRMISH
+from engine.rulesets.stretch import RULES as STRETCH
+from engine.rulesets.wasteland import RULES as WASTELAND
 from engine.session import Prompt
+from engine.zones import concealed
 
-engine.register(DUEL)
+for _rules in (DUEL, SKIRMISH, STRETCH, WASTELAND):
+    engine.register(_rules)
 
 SESSION_ID = "abcdefghijklmnop"
 EPOCH = "0123456789abcdef"
@@ -31,6 +36,9 @@ START_MS = 1_000_000
 
 STARTS: dict[str, Callable[[], Setup]] = {
     "duel": lambda: Setup(ruleset="duel", sample="yard", encounter="mill"),
+    "skirmish": lambda: Setup(ruleset="skirmish", sample="ferry", encounter="ferry"),
+    "stretch": lambda: Setup(ruleset="stretch", sample="culvert", encounter="culvert"),
+    "wasteland": lambda: Setup(ruleset="wasteland", sample="scrapyard", encounter="scrapyard"),
 }
 """For each ruleset under test, what a small table with a running encounter is set up from."""
 
@@ -241,6 +249,7 @@ class Table:
         fresh = engine.Renderer(self.rules, before, self.session, entry, self.bodies.get)
         logged = engine.Renderer(self.rules, before, self.session, engine.decode_entry(engine.encode_entry(entry)), self.bodies.get)
         by_key: dict[Any, bytes] = {}
+        read: dict[str, list[dict[str, Any]]] = {}
         for seat in list(self.viewers):
             if seat != WATCHER and seat not in self.session.seats:
                 del self.viewers[seat]
@@ -250,9 +259,36 @@ class Table:
             assert by_key.setdefault(key, _encode(parts)) == _encode(parts), "one key stands for two different frames"
             assert _encode(logged.frame(sight)[1]) == _encode(parts), "an entry read back from the log shows something else"
             self.viewers[seat].take(parts)
+            read[seat] = list(rolls_in(_copy(parts).get("events", [])))
+        self._rolls_are_told(before, entry, read)
         self._enter()
         for seat, viewer in self.viewers.items():
             assert _encode(viewer.view) == _encode(_copy(self.view(seat))), f"the frames of v {entry.v} do not lead {seat} to its view"
+
+    def _rolls_are_told(self, before: Session, entry: Entry, read: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Every open roll is named with its faces to whoever watches, so that a stranger can check it; one of somebody hidden to the GMs."""
+        for roll in entry.rolls:
+            if roll.stream != "open":
+                continue
+            wanted = {"stream": roll.stream, "index": roll.index, "n": roll.n, "sides": roll.sides, "faces": list(roll.faces)}
+            actors = [tree.combatants.get(roll.actor) for tree in (before, self.session)]
+            secret = any(one is not None and concealed(self.session, one) for one in actors)
+            gms = [seat.id for seat in self.session.seats.values() if seat.role == "gm" and seat.id in read]
+            for reader in gms if secret else (*gms, WATCHER):
+                told = [one for one in read[reader] if wanted.items() <= one.items()]
+                assert told, f"{reader} reads nothing of {wanted}, {roll.purpose} of {roll.actor}: {[event.type for event in entry.events]}"
+
+
+def rolls_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Every roll that is told anywhere inside events."""
+    if isinstance(value, dict):
+        if {"stream", "n", "sides", "faces"} <= value.keys():
+            yield value
+        for item in value.values():
+            yield from rolls_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from rolls_in(item)
 
 
 def state(session: Session) -> bytes:
