@@ -81,6 +81,7 @@ async def test_a_person_plays_talks_and_leaves(server: Server, tmux: Tmux):
     await tmux.keys("1")
     await tmux.until(lambda seen: "Reed braces." in seen)
     await tmux.keys("t")
+    await tmux.until(lambda seen: "Enter says it" in seen)
     await tmux.keys("-l", "well met")
     await tmux.keys("Enter")
     await tmux.until(lambda seen: "Ann: well met" in seen)

@@ -72,11 +72,12 @@ class TableApp(App[int]):
     async def enter(self) -> None:
         """Connect and sit down; tries again for as long as that can help."""
         pause = 1
+        told = ""
         host = clean(self.door.url)
         while True:
             trouble: dustup.DustupError | None = None
             try:
-                self._connecting.say(self.texts("connect.server", host=host))
+                self._connecting.say(self.texts("connect.server", host=host), trouble=told)
                 self.client = await dustup.connect(self.door.url, self.door.token)
                 session = self.door.session or await self._choose(self.client.sessions)
                 if session is None:
@@ -94,7 +95,8 @@ class TableApp(App[int]):
             if trouble is None:
                 break
             await self._close()
-            self._connecting.say(self.texts("connect.server", host=host), trouble=clean(trouble), seconds_left=pause)
+            told = clean(trouble)
+            self._connecting.say(self.texts("connect.server", host=host), trouble=told, seconds_left=pause)
             await self._wait(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
         assert self.client is not None
@@ -107,9 +109,10 @@ class TableApp(App[int]):
             raise dustup.BadLink(self.texts("connect.no_table"))
         if len(sessions) == 1:
             return str(sessions[0]["session"])
-        entries = [
-            f"{clean(each['session'])}  {clean(each.get('seat', ''))} ({self.texts('role.' + str(each.get('role')))})" for each in sessions
-        ]
+        entries = []
+        for each in sessions:
+            role = self.texts("role." + clean(each.get("role")))
+            entries.append(f"{clean(each['session'])}  {clean(each.get('seat', ''))} ({role})")
         place = await self.push_screen_wait(PickScreen(self.texts("connect.which"), entries, hint=self.texts("pick.hint")))
         return None if place is None else str(sessions[place]["session"])
 

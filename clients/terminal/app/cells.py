@@ -20,12 +20,12 @@ def breaks(plain: str, width: int, indent: int = 0) -> list[int]:
         size = cell_len(character)
         if size == 2 and at > start:
             last = at
-        if used + size > room and character != " ":
+        while used + size > room and character != " ":
             cut = last if last > start else at
             if cut == start:
                 cut = at
             cuts.append(cut)
-            used = cell_len(plain[cut:at])
+            used = cell_len(plain[cut:at])  # what was carried over may itself be too wide for the shorter line
             start = last = cut
             room = max(width - indent, 2)
         used += size

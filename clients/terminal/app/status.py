@@ -21,7 +21,7 @@ def head(names: Names, seat: str, role: str, ruleset: str, v: int, presence: dic
     else:
         line.append("○ " + lost(names, link), "bold reverse")
     line.append(f"  {clean(table.get('name') or texts('head.table'))} ({clean(ruleset)})", "bold")
-    line.append("  " + texts("head.you", name=you, role=texts(f"role.{role}")))
+    line.append("  " + texts("head.you", name=you, role=texts(f"role.{clean(role)}")))
     if table.get("paused"):
         line.append(f"  {texts('head.paused')}", "reverse bold")
     here = [clean(each.get("name") or id) for id, each in names.view.get("seats", {}).items() if id != seat and presence.get(id)]

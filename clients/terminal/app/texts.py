@@ -51,7 +51,9 @@ class Texts:
 
     def __call__(self, key: str, **named: object) -> str:
         """One of the app's own texts. A key without a text in this language is said in English."""
-        text = catalogue("ui", self.language).get(key) or catalogue("ui", FALLBACK).get(key, key)
+        text = catalogue("ui", self.language).get(key) or catalogue("ui", FALLBACK).get(key)
+        if text is None:
+            return key.rpartition(".")[2]  # a role, a stream: a word of a newer server
         return text.format_map({name: str(value) for name, value in named.items()})
 
     def message(self, kind: str, id: str, data: Mapping[str, Any], resolve: Resolve) -> str | None:

@@ -57,7 +57,7 @@ async def test_a_server_that_is_not_there_is_tried_again_with_the_time_told():
         await until(pilot, lambda: isinstance(pilot.app.screen, ConnectScreen))
         await until(pilot, lambda: f"Connecting to {url}" in str(pilot.app.screen.query_one("#connect-text", Static).render()))
         await until(pilot, lambda: "cannot reach" in picture(pilot), "why it failed, once the first try is over")
-        assert "Trying again in" in picture(pilot)
+        await until(pilot, lambda: "Trying again in" in picture(pilot))
 
 
 async def test_a_refused_token_is_said_and_tried_again_only_when_asked(server: FakeServer):

@@ -118,6 +118,10 @@ def test_the_language_comes_from_the_environment():
     assert language_of({}) == "en"
 
 
+def test_a_word_that_only_a_newer_server_knows_is_shown_as_it_is():
+    assert Texts("zh_TW")("role.{0}witness") == "{0}witness"
+
+
 def test_times_read_as_people_say_them():
     texts = Texts()
     assert texts.span(2 * 86_400_000) == "2 days"

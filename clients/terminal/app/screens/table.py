@@ -146,8 +146,8 @@ class TableScreen(Screen[None]):
                 self._news.clear()
                 if await self.seat.refresh():
                     self._dirty = True
-                if self.seat.trouble and not self.seat.options:
-                    self.notify(clean(self.seat.trouble), severity="warning", markup=False)
+                    if self.seat.trouble:
+                        self.notify(clean(self.seat.trouble), severity="warning", markup=False)
                 if self.seat.table.lost is not None:
                     raise self.seat.table.lost
                 seen = self.seat.table.changes
@@ -187,8 +187,8 @@ class TableScreen(Screen[None]):
         texts = self.seat.texts
         self.query_one("#say", Input).placeholder = texts("say.hint")
         self.query_one("#cards").border_title = Text(texts("panel.cards"))
-        bar = Text()
-        for key in KEYS:
+        bar = Text(texts("say.keys") if self.focused is not None and self.focused.id == "say" else "")
+        for key in () if bar else KEYS:
             said, _, what = texts(f"key.{key}").partition(" ")
             click = Style(meta={"@click": KEYS[key]})
             bar.append(f"{said}", Style(bold=True, reverse=True) + click).append(f" {what} ", click)
@@ -358,6 +358,9 @@ class TableScreen(Screen[None]):
             self.notify(clean(error), severity="error", markup=False)
 
     # ---- keys
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._say_texts()
 
     def action_go(self, id: str) -> None:
         if self.has_class("-narrow"):
