@@ -56,6 +56,7 @@ def _turn(session: Session, seat: Seat, encounter: Encounter, lost: tuple[str, .
 
 def _gm(session: Session) -> list[Option]:
     paused = session.table.paused
+    entering = session.table.suspended is not None  # what may have to roll waits for dice that are being entered
     found = [_table("gm.pause", "Resume the game" if paused else "Pause the game", {"on": not paused})]
     if session.table.last > 1:
         again = Param(
@@ -71,9 +72,9 @@ def _gm(session: Session) -> list[Option]:
         encounter = fighting.get(scene.id)
         if encounter is not None:
             found.append(_table("gm.encounter.end", f"End the fight in {scene.name}", {"encounter": encounter.id}))
-            if not encounter.pending and encounter.current:
+            if not encounter.pending and encounter.current and not entering:
                 found.append(_table("gm.turn", f"Skip the turn in {scene.name}", {"encounter": encounter.id}))
-        elif any(one.scene == scene.id and not one.out and one.kind != "object" for one in session.combatants.values()):
+        elif not entering and any(c.scene == scene.id and not c.out and c.kind != "object" for c in session.combatants.values()):
             found.append(_table("gm.encounter", f"Start a fight in {scene.name}", {"scene": scene.id}))
     found.append(_table("gm.sitting", "Open the next sitting", {}))
     return found

@@ -74,7 +74,10 @@ def advance(step: Step, encounter_id: str) -> None:
             return
         encounter = step.change("encounters", encounter_id, round=encounter.round + 1, acted=(), order=order)
         step.in_scene(encounter.scene, "round.started", f"Round {encounter.round}.", encounter=encounter_id, round=encounter.round)
-        upcoming = following(step, encounter)
+        step.rules.round_started(step, encounter)
+        if encounter_id not in step.encounters:
+            return
+        upcoming = following(step, step.encounters[encounter_id])
     give(step, encounter_id, upcoming)
 
 

@@ -18,7 +18,7 @@ from engine import turns
 from engine.odds import Odds
 from engine.options import Option
 from engine.rejected import Rejected
-from engine.session import Combatant, Schema, Session
+from engine.session import Combatant, Encounter, Schema, Session
 from engine.setup import Setup
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ class Ruleset(Protocol):
     def turn_started(self, step: Step, combatant: Any) -> None: ...
 
     def turn_ended(self, step: Step, combatant: Any) -> None: ...
+
+    def round_started(self, step: Step, encounter: Encounter) -> None:
+        """A round begins, the second or a later one (the first begins with `start_encounter`); nobody's turn runs.
+
+        The place to change the order: who is next is read from `order` and `acted` after it. It may also end the encounter.
+        """
+        ...
 
     def initiative(self, step: Step, combatant: Any) -> int:
         """Where a combatant stands in the turn order, highest first. Everybody who sees the combatant sees this number."""
@@ -207,6 +214,9 @@ class BaseRuleset:
         """Nothing by default."""
 
     def turn_ended(self, step: Step, combatant: Any) -> None:
+        """Nothing by default."""
+
+    def round_started(self, step: Step, encounter: Encounter) -> None:
         """Nothing by default."""
 
     def initiative(self, step: Step, combatant: Any) -> int:

@@ -170,14 +170,19 @@ def open_answer(table: Table, rnd: random.Random) -> tuple[str, dict[str, Any]] 
     return prompt.to, raw
 
 
-def open_option(table: Table, rnd: random.Random, *, group: str = "") -> tuple[str, dict[str, Any]] | None:
+EAGER = 12
+"""How much rather an eager pilot does what has odds, as those of `dustup demo` do: fights in which anything goes may go on for ever."""
+
+
+def open_option(table: Table, rnd: random.Random, *, group: str = "", eager: bool = False) -> tuple[str, dict[str, Any]] | None:
     """A filled-in option of some seat."""
     seats = list(table.session.seats)
     rnd.shuffle(seats)
     for seat in seats:
         found = [option for option in table.options(seat) if group in ("", option.group)]
         if found:
-            return seat, filled(rnd.choice(found), rnd)
+            weights = [EAGER if eager and option.odds else 1 for option in found]
+            return seat, filled(rnd.choices(found, weights)[0], rnd)
     return None
 
 
@@ -197,7 +202,7 @@ def play_pilots(table: Table, rnd: random.Random, *, most: int = 5000) -> int:
     for count in range(most):
         if not table.session.encounters:
             return count
-        chosen = open_answer(table, rnd) or open_option(table, rnd, group="turn")
+        chosen = open_answer(table, rnd) or open_option(table, rnd, group="turn", eager=True)
         assert chosen is not None, "an encounter runs and nobody can do anything"
         table.send(*chosen)
     raise AssertionError(f"{most} commands did not end the fight")

@@ -266,7 +266,7 @@ class Table:
             assert _encode(viewer.view) == _encode(_copy(self.view(seat))), f"the frames of v {entry.v} do not lead {seat} to its view"
 
     def _rolls_are_told(self, before: Session, entry: Entry, read: Mapping[str, list[dict[str, Any]]]) -> None:
-        """Every open roll is named with its faces to whoever watches, so that a stranger can check it; one of somebody hidden to the GMs."""
+        """Every open roll is named with its faces to whoever watches, so that a stranger can check it; one of somebody hidden, to GMs."""
         for roll in entry.rolls:
             if roll.stream != "open":
                 continue

@@ -4,7 +4,7 @@ The one kind of prompt is `reroll`: the answer "yes" declares with its numbers h
 prompt's list of dice that may be; "no" keeps them.
 
 Dice are drawn in this order: luck dice, the rest of the pool, re-rolls, bonus dice; for a hit then the dice of its critical effect, a
-meltdown's 2E, the 2I of each friend near who fell; a round's roll-off when the last activation of the one before ends.
+meltdown's 2E, the 2I of each friend near who fell; a round's roll-off when it begins.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from engine.step import Step
 
 
-def roll_off(step: Step, first: str, second: str) -> tuple[str, list[Any], list[list[int]]]:
+def roll_off(step: Step, first: str, second: str, *, hidden: bool = False) -> tuple[str, list[Any], list[list[int]]]:
     """Roll a d10 for each of two models' players until one is lower. Returns the winner, the rolls and the faces of each try."""
     rolls: list[Any] = []
     faces: list[list[int]] = []
     while True:
-        tried = [step.roll(1, SIDES, purpose="rolloff", actor=one) for one in (first, second)]
+        tried = [step.roll(1, SIDES, purpose="rolloff", actor=one, hidden=hidden) for one in (first, second)]
         rolls += [fact(one) for one in tried]
         faces.append([one.faces[0] for one in tried])
         mine, theirs = faces[-1]
@@ -40,7 +40,8 @@ def declared(step: Step, command: c.RollOff) -> None:
         raise Rejected("not_yours", f"{first.name} is not yours to command.", combatant=first.id)
     if first.id == second.id:
         raise Rejected("illegal_choice", "A roll-off is between two.", combatant=first.id)
-    winner, rolls, faces = roll_off(step, first.id, second.id)
+    secret = concealed(step, first) or concealed(step, second)  # open dice are for rolls that everybody reads of
+    winner, rolls, faces = roll_off(step, first.id, second.id, hidden=secret)
     text = f"Roll-off of {first.name} and {second.name}: {step.name(winner)} wins."
     told: dict[str, Any] = {"combatant": first.id, "against": second.id, "winner": winner, "faces": faces, "rolls": rolls}
     harm.between(step, first.id, second.id, "skirmish.rolloff", text, **told)
@@ -86,27 +87,27 @@ def order(step: Step, scene_id: str, models: list[str], begins: str | None = Non
 
 def _crews_roll_off(step: Step, scene_id: str, crews: Mapping[str, list[str]], one: str, other: str) -> str:
     leaders = {crews[side][0]: side for side in (one, other)}
-    winner, rolls, faces = roll_off(step, *leaders)
+    secret = any(all(concealed(step, step.combatants[m]) for m in crews[crew]) for crew in (one, other))
+    winner, rolls, faces = roll_off(step, *leaders, hidden=secret)
     side = leaders[winner]
     text = f"{side or 'One crew'} begins."
     told: dict[str, Any] = {"crews": [one, other], "winner": side, "faces": faces, "rolls": rolls}
-    if any(all(concealed(step, step.combatants[m]) for m in crews[crew]) for crew in (one, other)):
+    if secret:
         step.emit("skirmish.begins", text, to=step.gms(), **told)
     else:
         step.in_scene(scene_id, "skirmish.begins", text, **told)
     return side
 
 
-def round_ends(step: Step, encounter: Encounter) -> None:
-    """The last activation of a round is over: roll off for the next (switch rolloffs), unless dice are being entered for something else."""
+def next_round(step: Step, encounter: Encounter) -> None:
+    """Roll off for the round that begins (switch rolloffs), unless dice are being entered for something else."""
     able = {step.combatants[one].side for one in encounter.order if turns.can_act(step, one)}
     if len(able) < 2 or switch(step, "rolloffs") != "round" or step.table.suspended is not None:
         return
-    models = [one for one, _ in encounter.initiative if one in step.combatants]
-    came = [one for one in step.combatants if one in models]
+    came = [one for one in step.combatants if one in encounter.order]
     ordered = order(step, encounter.scene, came)
     ranks = tuple((one, step.combatants[one].rank) for one in ordered)
-    step.change("encounters", encounter.id, initiative=ranks)
+    step.change("encounters", encounter.id, initiative=ranks, order=tuple(ordered))
 
 
 def activate(step: Step, command: c.Activate) -> None:

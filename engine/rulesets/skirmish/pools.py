@@ -61,6 +61,9 @@ def throw(step: Step, by: Model, pool: Pool, purpose: str, *, rights: int = 0, h
     rolled = step.roll(pool.luck + pool.regular, SIDES, purpose=purpose, actor=by.id, hidden=hidden)
     dice = tuple(Die(face=face, luck=i < pool.luck) for i, face in enumerate(rolled.faces))
     thrown = Throw(by=by.id, value=pool.value, dice=dice, rights=rights, roll=rolled.n, hidden=hidden)
+    shown = [", ".join(map(str, part)) for part in (rolled.faces[: pool.luck], rolled.faces[pool.luck :])]
+    text = f"{by.name} throws {shown[1] or 'nothing'}{f', and with luck dice {shown[0]}' if shown[0] else ''}."
+    _say(step, thrown, "skirmish.thrown", text, luck=pool.luck, rolls=[fact(rolled)])
     return thrown if switch(step, "reroll_before_bonus") == "on" else add_bonus(step, thrown)
 
 
@@ -74,7 +77,17 @@ def add_bonus(step: Step, thrown: Throw) -> Throw:
         rolled = step.roll(more, SIDES, purpose="bonus", actor=thrown.by, hidden=thrown.hidden)
         dice += tuple(Die(face=face, bonus=True) for face in rolled.faces)
         more = sum(face <= thrown.value for face in rolled.faces)
+        text = f"{step.name(thrown.by)} earns bonus dice: {', '.join(map(str, rolled.faces))}."
+        _say(step, thrown, "skirmish.bonus", text, rolls=[fact(rolled)])
     return replace(thrown, dice=dice, luck_hits=luck_hits)
+
+
+def _say(step: Step, thrown: Throw, type: str, text: str, **data: Any) -> None:
+    """Say something of a throw, to those who may know of it: of a hidden one, the GMs and who threw it."""
+    if thrown.hidden:
+        step.whisper(type, text, thrown.by, combatant=thrown.by, **data)
+    else:
+        step.about(thrown.by, type, text, combatant=thrown.by, **data)
 
 
 def result(step: Step, thrown: Throw) -> Result:
@@ -135,11 +148,7 @@ def reroll(step: Step, thrown: Throw, numbers: tuple[int, ...]) -> Throw:
     for place, face in zip(chosen, rolled.faces, strict=True):
         dice[place] = replace(dice[place], face=face, again=True)
     text = f"{step.name(thrown.by)} re-rolls {len(chosen)}: {', '.join(map(str, old))} become {', '.join(map(str, rolled.faces))}."
-    told: dict[str, Any] = {"combatant": thrown.by, "old": old, "new": list(rolled.faces), "rolls": [fact(rolled)]}
-    if thrown.hidden:
-        step.whisper("skirmish.rerolled", text, thrown.by, **told)
-    else:
-        step.about(thrown.by, "skirmish.rerolled", text, **told)
+    _say(step, thrown, "skirmish.rerolled", text, old=old, new=list(rolled.faces), rolls=[fact(rolled)])
     return replace(thrown, dice=tuple(dice), rights=thrown.rights - len(chosen))
 
 

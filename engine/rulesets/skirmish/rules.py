@@ -17,7 +17,7 @@ from engine.rulesets.skirmish import attack, checks, crews, pack, pools, shown
 from engine.rulesets.skirmish import commands as c
 from engine.rulesets.skirmish.model import Frame, Model, Throwing
 from engine.rulesets.skirmish.switches import SWITCHES, VARIANTS
-from engine.session import Combatant, Session
+from engine.session import Combatant, Encounter, Session
 from engine.setup import Setup
 from engine.step import Step
 
@@ -92,10 +92,8 @@ class Skirmish(BaseRuleset):
     def turn_started(self, step: Step, combatant: Any) -> None:
         step.change("combatants", combatant.id, acted=False, moved=False, chosen=False)
 
-    def turn_ended(self, step: Step, combatant: Any) -> None:
-        encounter = turns.encounter_of(step, combatant)
-        if encounter is not None and not turns.following(step, encounter):
-            crews.round_ends(step, encounter)
+    def round_started(self, step: Step, encounter: Encounter) -> None:
+        crews.next_round(step, encounter)
 
     def view_combatant(self, session: Session, combatant: Any, grade: Any) -> dict[str, Any]:
         return shown.view(combatant, grade)

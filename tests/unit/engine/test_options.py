@@ -104,3 +104,18 @@ def test_nobody_is_offered_a_target_that_must_stay_unseen() -> None:
     table.do("gm", "gm.hide", id="c3")
     assert "duel.attack" not in offered(table, "gm")
     table.refused("gm", "not_now", "attack", combatant="c1", target="c3")
+
+
+def test_while_dice_are_being_entered_a_gm_is_offered_nothing_that_may_have_to_roll() -> None:
+    """Starting a fight or passing a turn would be refused as busy."""
+    table = Table()
+    table.do("gm", "gm.scene", scene="lane", name="The lane", zones=[{"id": "bend", "name": "the bend"}])
+    table.do("gm", "gm.move", combatant="c4", scene="lane", zone="bend")
+    table.do("gm", "gm.dice", do="physical")
+    assert {"gm.encounter", "gm.turn"} <= set(offered(table, "gm"))
+    table.do("ann", "roll", notation="d6")
+    assert table.prompt(kind="dice").to == "ann"
+    assert not {"gm.encounter", "gm.turn"} & set(offered(table, "gm"))
+    assert "gm.encounter.end" in offered(table, "gm")
+    table.answer(kind="dice", ints=(4,))
+    assert {"gm.encounter", "gm.turn"} <= set(offered(table, "gm"))

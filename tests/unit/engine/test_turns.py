@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Setup
+from engine import Setup, rulesets, turns
 from engine.commands import ZoneSpec
+from engine.rulesets.duel import Duel
+from engine.session import Encounter
 from engine.setup import CombatantSetup, SceneSetup
+from engine.step import Step
 from tests.support.table import Table
 
 
@@ -203,3 +207,30 @@ def test_whatever_happens_in_a_round_nobody_able_is_skipped_or_doubled(speeds: l
             assert now.current in able
         assert len(had) == len(set(had)), f"doubled in round {number}: {had}"
         assert bool(now.current) == bool(able), "somebody is on turn exactly when somebody can act"
+
+
+def test_a_ruleset_may_change_the_order_of_a_round_as_it_begins_or_end_the_fight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`round_started` is called once for every round after the first, before anybody's turn in it."""
+
+    class Turncoat(Duel):
+        name = "turncoat"
+
+        def round_started(self, step: Step, encounter: Encounter) -> None:
+            assert not encounter.current
+            assert not encounter.acted
+            if encounter.round == 4:
+                turns.finish(step, encounter.id, "Enough.")
+            else:
+                step.change("encounters", encounter.id, order=encounter.order[::-1])
+
+    monkeypatch.setitem(rulesets._found, "turncoat", Turncoat())
+    base = ring({"a": 3, "b": 2, "c": 1})
+    setup = msgspec.convert(base.entries[0].command["setup"], Setup)
+    table = Table("turncoat", msgspec.structs.replace(setup, ruleset="turncoat"))
+    assert whole_round(table) == ["a", "b", "c"]
+    assert [one.type for one in table.events if one.type in ("round.started", "turn.started")] == ["round.started", "turn.started"]
+    assert whole_round(table) == ["c", "b", "a"]
+    for _ in range(3):
+        end(table)
+    assert not table.session.encounters
+    assert table.audit().verdict == "ok"
