@@ -34,7 +34,7 @@ def undo(step: Step, command: GmUndo, past: Past | None) -> None:
             if entity_id not in then_entities:
                 step.remove(kind, entity_id)
         for entity_id, entity in then_entities.items():
-            if now_entities.get(entity_id) is not entity:
+            if now_entities.get(entity_id) != entity:  # equal ones may be two objects, when the past was read from the log
                 step.put(kind, entity)
     for prompt in list(step.prompts.values()):
         if prompt.answer is None:

@@ -26,6 +26,8 @@ AWAY: Final = "away"
 GRACE_MS: Final = 60_000
 """A pause of the sweeping shorter than this is no downtime."""
 AWAY_KEPT: Final = 32
+AHEAD_MS: Final = 3_600_000
+"""A heartbeat further in the future than this was written by a broken clock and is not believed."""
 
 Window = tuple[int, int]
 """From when until when nobody swept, in ms. A deadline in it, its end included, is moved back by its length."""
@@ -73,8 +75,10 @@ class Sweeper:
                 windows.append((int(seen), now))
                 await self._store.put(AWAY, msgspec.json.encode(windows[-AWAY_KEPT:]))
                 log.info("deadlines that fell into the downtime are moved back", minutes=(now - int(seen)) // 60_000)
+        # The latest heartbeat of any node: one whose clock is behind must not make the others' sweeps look like a pause.
+        latest = now if seen is None or int(seen) - now > AHEAD_MS else max(int(seen), now)
         # Last: a node that dies before this finds the same downtime again.
-        await self._store.put(ALIVE, str(now).encode())
+        await self._store.put(ALIVE, str(latest).encode())
 
     async def _windows(self) -> list[Window]:
         data = await self._store.get(AWAY)

@@ -255,3 +255,19 @@ async def test_a_broken_table_does_not_keep_others_from_their_deadlines(
     fresh = await start(start_node, shared, clock)
     assert await pass_time(clock, MINUTE, fresh) == 1
     assert passed(await log_of(fresh, sound)) == [prompt]
+
+
+async def test_a_node_whose_clock_is_ahead_does_not_put_deadlines_off_for_ever(
+    start_node: StartNode, shared: FakeServer, make_table: MakeTable
+):
+    """Two minutes ahead is more than the pause that counts as downtime: only the latest heartbeat of any node may count."""
+    clocks = (ManualClock(START_MS), ManualClock(START_MS + 2 * MINUTE))
+    nodes = [await start(start_node, shared, clock) for clock in clocks]
+    session = await make_table(nodes[0], settings={"deadline.parry": 5})
+    await ask(nodes[0], session)
+    fired = 0
+    for _ in range(20):
+        for clock in clocks:
+            clock.advance(30_000)
+        fired += sum([await node.sweeper.sweep() for node in nodes])
+    assert fired == 1

@@ -288,8 +288,9 @@ class Table:
 
     async def _catch_up(self, v: int) -> None:
         """Only after a lost frame or a reconnect: the view is on its way. The action is done in any case, so nothing is raised."""
+        epoch = self.epoch  # in another epoch that version may never come: the log lost it
         try:
-            await self.wait_for(lambda _: self.v >= v, self.client.patience)
+            await self.wait_for(lambda _: self.v >= v or self.epoch != epoch, self.client.patience)
         except (DustupError, TimeoutError) as error:
             log.warning("table %s: the view has not reached version %s: %s", self.session, v, error)
 
