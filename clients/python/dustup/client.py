@@ -126,6 +126,11 @@ class Client:
         return self._core.ready
 
     @property
+    def reconnect_in(self) -> float:
+        """Seconds between the loss of the connection and the next try; what it was when the last one was lost."""
+        return self._core.reconnect_in
+
+    @property
     def patience(self) -> float:
         """Seconds after which a request without an answer fails with Unavailable."""
         return self._core.patience

@@ -24,7 +24,7 @@ class LinkState:
         self.connected = self.client.connected
         now = time.monotonic()
         # The SDK tells the wait before its next try only here.
-        wait = self.client._core.reconnect_in
+        wait = self.client.reconnect_in
         if not self.connected:
             if was:
                 self.lost_at = now
