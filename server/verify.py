@@ -179,9 +179,9 @@ def _is_marker(entry: Entry) -> bool:
     allowed = MARKERS.get(entry.kind)
     if allowed is None or entry.rolls:
         return False
+    freed = ({"person": "", "since": entry.v}, {"person": ""})
     return all(
-        change.op == "=" and change.kind in allowed and (change.kind != "seats" or change.fields == {"person": ""})
-        for change in entry.changes
+        change.op == "=" and change.kind in allowed and (change.kind != "seats" or change.fields in freed) for change in entry.changes
     )
 
 
