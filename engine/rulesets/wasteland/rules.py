@@ -97,7 +97,11 @@ class Wasteland(BaseRuleset):
         ("tests", "helpers"): tuple[m.Helping, ...],
     }
     own_commands = c.COMMANDS
-    samples: ClassVar[Mapping[str, str]] = {"scrapyard": "Six wayfarers against the pickers of a scrapyard."}
+    samples: ClassVar[Mapping[str, str]] = {
+        "scrapyard": "Six wayfarers against the pickers of a scrapyard.",
+        "kiln": "Three of them against the keepers of an old kiln: fire, darkness and a poisoned sump.",
+        "ford": "Three of them at a ford in rain and fog, against drovers and what they drive.",
+    }
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = tables.SWITCHES
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"standard": {}, "zh": tables.ZH, "summary-zh": tables.ZH}
 
@@ -197,13 +201,13 @@ class Wasteland(BaseRuleset):
 
 def _write_sample(step: Step, name: str) -> None:
     ready = pack.sample(name)
-    gm.write_scene(step, ready.scene, ready.name, ready.zones, ready.edges, ready.blind, (), False)
+    gm.write_scene(step, ready.scene, ready.name, ready.zones, ready.edges, ready.blind, ready.tags, False)
     for seat in ready.seats:
         if seat.id not in step.seats:
             gm.add_seat(step, seat.id, seat.name, "player", ())
     owners = {one: seat.id for seat in ready.seats for one in seat.controls}
     for one in ready.combatants:
-        gm.spawn(step, one.id, one.template, "", "", ready.scene, one.zone, False, owners.get(one.id, ""), {})
+        gm.spawn(step, one.id, one.template, "", one.side, ready.scene, one.zone, False, owners.get(one.id, ""), {})
         if one.cover:
             zones.place(step, one.id, ready.scene, one.zone, (), one.cover)
 

@@ -6,8 +6,8 @@ from typing import get_args
 
 import msgspec
 
-from engine.rulesets.wasteland import effects, pack
-from engine.rulesets.wasteland.model import EffectId
+from engine.rulesets.wasteland import effects, pack, tables
+from engine.rulesets.wasteland.model import EffectId, Tier
 from tests.rules.wasteland.tables import camp, quiet
 from tests.support.secrets import walk
 from tests.support.table import Table
@@ -122,9 +122,33 @@ def test_every_entry_of_the_pack_makes_a_whole_survivor() -> None:
             assert not weapon.ammo or any(stack.id == weapon.ammo and stack.count for stack in made.ammo), (name, weapon.id)
             assert all(effect.id in effects.EFFECTS for effect in weapon.effects)
     used = {weapon for template in found.templates.values() for weapon in template.weapons}
-    assert used | {"jar"} == set(found.weapons)
+    assert used == set(found.weapons)
+    taken = {item for template in found.templates.values() for item in template.items}
+    assert taken <= set(found.items)
     worn = {piece for template in found.templates.values() for piece in template.apparel}
-    assert worn == set(found.apparel)
+    assert worn <= set(found.apparel)
+
+
+def test_the_pack_shows_every_effect_quality_body_and_rank() -> None:
+    """Content to test with: nothing that has a rule is without an example."""
+    found = pack.starter()
+    effects_used = {one["id"] for weapon in found.weapons.values() for one in weapon.get("effects", ())}
+    assert effects_used == set(effects.EFFECTS)
+    qualities = {one["id"] for weapon in found.weapons.values() for one in weapon.get("qualities", ())}
+    assert qualities == QUALITIES
+    fields = [template.fields for template in found.templates.values()]
+    assert {one.get("body_type", "person") for one in fields} == set(tables.LOCATIONS)
+    assert {one.get("tier", "normal") for one in fields} == set(get_args(Tier))
+    assert (len(found.weapons) >= 25, len(found.apparel) >= 15, len(found.items) >= 10, len(found.samples)) == (True, True, True, 3)
+    assert sum(1 for one in fields if one["tier"] == "pc") == 6
+    assert sum(1 for one in fields if one["tier"] != "pc") >= 15
+
+
+QUALITIES = set(
+    "accurate aquatic ammo_hungry blast bombard close_quarters concealed debilitating delay fuel gatling inaccurate limited mine night_vision"
+    " parry placed recoil recon reliable slow_load suppressed surge thrown two_handed unreliable unstable_radiation wrangle".split()
+)
+"""The 28 qualities of the figures."""
 
 
 def test_every_effect_has_a_rule() -> None:

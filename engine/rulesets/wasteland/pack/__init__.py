@@ -1,6 +1,6 @@
-"""The starter pack: an original scene with six ready characters and three kinds of opponents, as data (starter.json).
+"""The starter pack: three original scenes, six ready characters, people, beasts and machines to meet, and what they carry, as data.
 
-The file is part of the package and is read once. Every entry is checked against the types it is made for.
+The file (starter.json) is part of the package and is read once. Every entry is checked against the types it is made for.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Template(Plain, frozen=True):
     fields: dict[str, Any]
     weapons: tuple[str, ...] = ()
     apparel: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
 
 
 class Placed(Plain, frozen=True):
@@ -34,6 +35,7 @@ class Placed(Plain, frozen=True):
     template: str
     zone: str
     cover: str = ""
+    side: str = ""
 
 
 class SampleSeat(Plain, frozen=True):
@@ -52,11 +54,13 @@ class Sample(Plain, frozen=True):
     seats: tuple[SampleSeat, ...]
     combatants: tuple[Placed, ...]
     blind: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 class Pack(Plain, frozen=True):
     weapons: dict[str, dict[str, Any]]
     apparel: dict[str, dict[str, Any]]
+    items: dict[str, dict[str, Any]]
     templates: dict[str, Template]
     samples: dict[str, Sample]
 
@@ -77,6 +81,7 @@ def template(name: str) -> Mapping[str, Any]:
         **found.fields,
         "weapons": [{"id": one, **pack.weapons[one]} for one in found.weapons],
         "apparel": [{"id": one, **pack.apparel[one]} for one in found.apparel],
+        "items": [{"id": one, **pack.items[one]} for one in found.items],
         "template": name,
     }
 
