@@ -31,19 +31,24 @@ class Ids:
         found["zones"] = [zone.id for zone in zones]
         found["covers"] = [cover.id for zone in zones for cover in zone.covers]
         found["fields"] = [name for kind in ("combatants", "pools", "scenes", "tests") for name in table.rules.schema.fields[kind]]
+        for combatant in session.combatants.values():  # what it carries has ids as well
+            for name in combatant.__struct_fields__:
+                parts = getattr(combatant, name)
+                if isinstance(parts, tuple) and parts and hasattr(parts[0], "id"):
+                    found[name] = list(dict.fromkeys([*found.get(name, []), *(one.id for one in parts)]))
         self.by_kind = {kind: [one for one in ids if not without or without not in one] for kind, ids in found.items()}
         self.all = [one for kind, ids in self.by_kind.items() if kind != "fields" for one in ids]
 
     def pick(self, name: str, rnd: random.Random) -> str:
         """An id for a field of this name: mostly one of the kind it asks for."""
-        fitting = self.by_kind.get(KIND_OF.get(name, ""), [])
+        fitting = self.by_kind.get(KIND_OF.get(name, f"{name}s"), [])
         if fitting and rnd.random() < 0.9:
             return rnd.choice(fitting)
         return rnd.choice(self.all) if rnd.random() < 0.7 else rnd.choice(JUNK_TEXT)
 
 
 KIND_OF = {
-    **dict.fromkeys(("combatant", "target", "near", "controls", "first", "after", "combatants", "helper", "by"), "combatants"),
+    **dict.fromkeys(("combatant", "target", "near", "controls", "first", "after", "combatants", "helper", "by", "supporters"), "combatants"),
     **dict.fromkeys(("seat", "to", "owner"), "seats"),
     **{name: f"{name}s" for name in ("scene", "zone", "prompt", "test", "encounter", "pool", "cover", "field")},
     **dict.fromkeys(("a", "b", "blind"), "zones"),
