@@ -33,7 +33,7 @@ async def test_a_lost_connection_is_told_and_mended_by_itself(server: FakeServer
 async def test_while_it_is_lost_the_seconds_to_the_next_try_are_shown(server: FakeServer):
     async with seated(server.url, TOKEN, SESSION) as pilot:
         table = screen(pilot)
-        lost = SimpleNamespace(connected=False, _core=SimpleNamespace(reconnect_in=7.2))
+        lost = SimpleNamespace(connected=False, reconnect_in=7.2)
         table.seat.link.client = lost  # type: ignore[assignment]
         await until(pilot, lambda: "trying again in 7 s" in shown(pilot, "head"))
         assert "trying again in" in shown(pilot, "status")
