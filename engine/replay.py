@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.dice import DiceReport, RecordedDice, Reveal, RolledFact, verify_rolls
+from engine.dice import Difference as DiceDifference
 from engine.entry import Act, Entry, decode_entry, encode_entry
 from engine.session import ENGINE_VERSION, KINDS, SCHEMA, Header, Session, Table, freeze
 from engine.setup import Setup
@@ -269,42 +270,58 @@ def audit(
             executed += 1
             found = _first_difference(decode_entry(encode_entry(again)), entry)
             if found is not None:
+                # A changed die changes everything that follows from it; name the die as well.
+                die = _dice_of(entries, reveals).difference
+                if die is not None and any((roll.stream, roll.n) == (die.stream, die.n) for roll in entry.rolls):
+                    return differs(entry.v, f"{found[0]}, because of {_die(die)}", die.expected, die.found)
                 return differs(entry.v, found[0], found[2], found[1])
         session = followed
         if entry.v in wanted:
             history[entry.v] = followed
-    rolls = [roll for entry in entries for roll in entry.rolls]
-    known = {(one.stream, one.index): one for one in reveals_of(entries)}
-    for one in reveals:
-        held = known.get((one.stream, one.index))
-        if held is not None and not held.seed:
-            known[one.stream, one.index] = replace(one, commitment=held.commitment)
-    report = verify_rolls(rolls, list(known.values()), whole=True)
+    report = _dice_of(entries, reveals)
     if report.difference is not None:
         found_dice = report.difference
         at = next((entry.v for entry in entries for roll in entry.rolls if (roll.stream, roll.n) == (found_dice.stream, found_dice.n)), 0)
-        named = f"{found_dice.what} of the {found_dice.stream} dice" + (f", roll {found_dice.n}" if found_dice.n else "")
-        return replace(differs(at, named, found_dice.expected, found_dice.found), dice=report)
+        return replace(differs(at, _die(found_dice), found_dice.expected, found_dice.found), dice=report)
     verdict: Literal["ok", "differs", "unchecked"] = "ok"
     if report.verdict != "ok" or skipped:
         verdict = "unchecked"
     return Audit(verdict=verdict, entries=len(entries), executed=executed, skipped=_spans(skipped), dice=report)
 
 
+def _dice_of(entries: Sequence[Entry], reveals: Iterable[Reveal]) -> DiceReport:
+    """Every roll of a log against the seeds it reveals and those that are held."""
+    known = {(one.stream, one.index): one for one in reveals_of(entries)}
+    for one in reveals:
+        held = known.get((one.stream, one.index))
+        if held is not None and not held.seed:
+            known[one.stream, one.index] = replace(one, commitment=held.commitment)
+    return verify_rolls([roll for entry in entries for roll in entry.rolls], list(known.values()), whole=True)
+
+
+def _die(found: DiceDifference) -> str:
+    return f"{found.what} of the {found.stream} dice" + (f", roll {found.n}" if found.n else "")
+
+
 def _rolls(entries: Sequence[Entry], after: int, before: int) -> tuple[RolledFact, ...]:
     return tuple(roll for entry in entries[after : before - 1] for roll in entry.rolls)
 
 
-def _first_difference(found: Entry, logged: Entry) -> tuple[str, Any, Any] | None:
-    for name in Entry.__struct_fields__:
-        ours, theirs = getattr(found, name), getattr(logged, name)
-        if ours != theirs:
-            if isinstance(ours, tuple) and isinstance(theirs, tuple):
-                for i, (a, b) in enumerate(zip(ours, theirs, strict=False)):
-                    if a != b:
-                        return f"{name}[{i}]", a, b
-            return name, ours, theirs
-    return None
+def _first_difference(found: Any, logged: Any, path: str = "") -> tuple[str, Any, Any] | None:
+    """Where two values of the same shape first differ, as (place, this, that), as deep inside as both have a part there."""
+    if found == logged:
+        return None
+    parts: Iterable[tuple[str, Any, Any]] = ()
+    if isinstance(found, msgspec.Struct) and type(found) is type(logged):
+        parts = ((f"{path}.{name}".lstrip("."), getattr(found, name), getattr(logged, name)) for name in found.__struct_fields__)
+    elif isinstance(found, (tuple, list)) and type(found) is type(logged):
+        parts = ((f"{path}[{place}]", ours, theirs) for place, (ours, theirs) in enumerate(zip(found, logged, strict=False)))
+    elif isinstance(found, dict) and isinstance(logged, dict) and found.keys() == logged.keys():
+        parts = ((f"{path}.{key}", found[key], logged[key]) for key in found)
+    for place, ours, theirs in parts:
+        if (difference := _first_difference(ours, theirs, place)) is not None:
+            return difference
+    return path, found, logged
 
 
 def _spans(versions: Sequence[int]) -> tuple[tuple[int, int], ...]:
