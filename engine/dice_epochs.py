@@ -80,4 +80,4 @@ def salt(step: Step, seat: str, text: str) -> None:
             added.append(name)
     if "open" not in added:
         raise Rejected("not_now", "These dice have rolled already; salt goes in before the first roll of a dice epoch.")
-    step.emit("dice.salted", f"{seat} added salt to the dice.", seat=seat, salt=text, streams=["open"])
+    step.emit("dice.salted", f"{step.seats[seat].name} added salt to the dice.", seat=seat, salt=text, streams=["open"])

@@ -193,9 +193,10 @@ def _enter_faces(step: Step, prompt: Prompt, ints: tuple[int, ...]) -> None:
         _suspend(step, Act(by=suspended.by, command=again), need, faces=faces)
         return
     except Rejected as refusal:
-        # The table changed while the dice rolled: the action is off, and who asked for it is told why.
+        # The table changed while the dice rolled: the action is off, and who asked for it is told why. Nobody else is told
+        # the faces: the roll may have been a secret one.
         told = dict.fromkeys((suspended.by, prompt.to, *step.gms()))
-        public = ("dice.refused", "The action is off: the table changed while the dice rolled.", {"faces": list(ints)})
+        public = ("dice.refused", "The action is off: the table changed while the dice rolled.", {})
         step.emit("dice.refused", f"The action is off: {refusal.text}", to=told, public=public, code=refusal.code, faces=list(ints))
         return
     step.take_over(trial)

@@ -37,7 +37,7 @@ async def test_while_it_is_lost_the_seconds_to_the_next_try_are_shown(server: Fa
         table.seat.link.client = lost  # type: ignore[assignment]
         await until(pilot, lambda: "trying again in 7 s" in shown(pilot, "head"))
         assert "trying again in" in shown(pilot, "status")
-        lost._core.reconnect_in = 0.01  # the next wait is over at once: a try is under way
+        lost.reconnect_in = 0.01  # the next wait is over at once: a try is under way
         await until(pilot, lambda: "trying again now" in shown(pilot, "head"))
 
 
