@@ -481,7 +481,7 @@ def _explode(step: Step, record: Assault, rolls: list[Any]) -> None:
     telling.tell(step, (record.by,), "wasteland.blast", text, data)
     for zone in (record.zone, *record.more):
         for one in ground.in_zone(step, scene_id, zone):
-            rolled = step.roll(1, 20, purpose="location", actor=record.by)
+            rolled = step.roll(1, 20, purpose="location", actor=one.id)
             at = tables.location_of(one.body_type, rolled.faces[0])
             blow = effects.Blow(step, record.by, one.id, record.weapon, at, total, symbols, False, further=True)
             blow.total += symbols * sum(1 for effect in record.weapon.effects if effect.id == "vicious")

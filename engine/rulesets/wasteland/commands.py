@@ -19,10 +19,11 @@ Events: tests tell `test.proposed framed joined refused led thrown opposed tied 
 `wasteland.opening tie aim move stand defend`; attacks `wasteland.attack`, `wasteland.reroll`, `wasteland.miss` or `wasteland.struck` (`at`
 the location), `wasteland.damage` (dice that wait for Luck), `wasteland.hit` (`at`, `damage` before resistance; the GM and who controls the
 target also read `dr`, `suffered`, `hp`), `wasteland.injury down stunned breaking gone`; and `wasteland.complication`, `wasteland.ap.paid`,
-`wasteland.ap.lost`, `wasteland.luck.draw granted refused timing order refreshed trinket`, `wasteland.modified`. Harm and healing:
-`wasteland.save saved reopened asleep awake stable treated healed bleeds burning burns doused frozen hazard charge tripped exploded blast
-arc burst chem cleansed slept recovered cured ate glows repaired wears_off`; turns also `wasteland.draw interact reload assist turn_given
-command ready ready.fired ready.lost ready.refused declared`, weapons `wasteland.empty reliable perk`.
+`wasteland.ap.lost`, `wasteland.luck.draw granted refused timing order refreshed trinket`, `wasteland.modified`.
+
+Harm and healing: `wasteland.save saved reopened asleep awake stable treated healed bleeds burning burns doused frozen hazard charge tripped
+exploded blast arc burst chem cleansed slept recovered cured ate glows repaired wears_off xp level promoted`; turns also `wasteland.draw
+interact reload assist turn_given command ready ready.fired ready.lost ready.refused declared`, weapons `wasteland.empty reliable perk`.
 
 Dice are drawn in this order: the pool of who attempts it, each helper's d20 in order of joining; for an attack the d20 pool, the hit
 location d20 (unless called), the damage dC6, cover, then what opens a treated wound. Who assists an attack rolls right after its d20s.
@@ -36,7 +37,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from engine.commands import Command, Id, Ids, Label, MaybeId
-from engine.rulesets.wasteland.model import Attribute, DamageType, Effect, Skill
+from engine.rulesets.wasteland.model import Attribute, DamageType, Effect, Skill, Special
 
 Dice = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Words = Annotated[str, msgspec.Meta(max_length=500)]
@@ -305,6 +306,35 @@ class GmRest(Command, frozen=True, kw_only=True, tag="gm.rest"):
     care: Annotated[tuple[Care, ...], msgspec.Meta(max_length=16)] = ()
 
 
+class GmReward(Command, frozen=True, kw_only=True, tag="gm.reward"):
+    """The GM gives experience to each of `combatants`: for `foes` they overcame, and `amount` beside it."""
+
+    needs = "gm"
+    always = True
+    combatants: Annotated[Ids, msgspec.Meta(min_length=1)]
+    foes: Ids = ()
+    amount: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+
+
+class LevelUp(Command, frozen=True, kw_only=True, tag="level.up"):
+    """Rise a level, with the experience for it: a rank of `skill`, and a perk (or one more rank of it)."""
+
+    combatant: Id
+    skill: Skill
+    perk: Annotated[str, msgspec.Meta(max_length=40)] = ""
+
+
+class GmPromote(Command, frozen=True, kw_only=True, tag="gm.promote"):
+    """The GM makes an NPC greater than it was: mighty or legendary, notable or major; unhurt, and with its Luck."""
+
+    needs = "gm"
+    always = True
+    combatant: Id
+    tier: Literal["normal", "notable", "major", "mighty", "legendary", "minion"]
+    special: Special | None = None
+    tags: Annotated[tuple[Skill, ...], msgspec.Meta(max_length=8)] = ()
+
+
 class GmHazard(Command, frozen=True, kw_only=True, tag="gm.hazard"):
     """A hazard hurts these combatants, or everybody in a zone: by `name` (`times` for a fall of so many zones), or `dice` of its own."""
 
@@ -514,6 +544,9 @@ COMMANDS: tuple[type[Command], ...] = (
     Repair,
     GmRest,
     GmHazard,
+    GmReward,
+    LevelUp,
+    GmPromote,
     RequestTest,
     FrameTest,
     JoinTest,

@@ -136,7 +136,7 @@ def harm(
     s: Survivor = step.combatants[combatant_id]
     if not dice:
         return
-    rolled = step.roll(dice, 6, purpose="hazard", actor=by)
+    rolled = step.roll(dice, 6, purpose="hazard", actor=s.id)
     weapon = Weapon(id=name, name=name, kind="natural", dice=dice, type=kind, effects=damage_effects)  # type: ignore[arg-type]
     total, symbols = checks.damage(rolled.faces, switch(step, "effect_face_damage"))
     step.about(s.id, "wasteland.hazard", f"{s.name} suffers: {name.replace('_', ' ')}.", combatant=s.id, what=name, rolls=[fact(rolled)])
@@ -150,7 +150,7 @@ def exposed(step: Step, combatant_id: str, weapon: Weapon, total: int, symbols: 
     if whole:
         at = tables.TRUNK[s.body_type]
     else:
-        place = step.roll(1, 20, purpose="location", actor=by)
+        place = step.roll(1, 20, purpose="location", actor=s.id)
         rolls.append(fact(place))
         at = tables.location_of(s.body_type, place.faces[0])
     blow = effects.Blow(step, by, combatant_id, weapon, at, total, symbols, False, further=True)

@@ -414,6 +414,8 @@ class Survivor(Combatant, frozen=True, kw_only=True):
     """Attacked since the own last turn."""
     dash: Small = 0
     """Defense that a perk gives after Sprint, until the own next turn."""
+    xp: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 0
+    """Experience gained in all."""
     used: tuple[str, ...] = ()
     """What works once in a fight and has: perks, and weapons' reliable quality."""
     pool: Literal["", "group", "gm"] = ""
