@@ -124,7 +124,7 @@ def _spread(blow: Blow, effect: Effect) -> None:
     ignore = blow.ignore if switch(blow.step, "spread_effects") else 0
     for _ in range(blow.effects):
         target: Survivor = blow.step.combatants[blow.target]
-        rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by)
+        rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by or target.id)
         at = tables.location_of(target.body_type, rolled.faces[0])
         damage.hit(
             blow.step, target.id, at, blow.type, half, by=blow.by, rolls=[fact(rolled)], critical=blow.critical, kinds=blow.kinds,
@@ -194,7 +194,7 @@ def others_close(blow: Blow) -> list[Survivor]:
 
 def jump(blow: Blow, target: Survivor, total: int, kind: str) -> None:
     """The blow goes on to one more target, with a location of its own."""
-    rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by)
+    rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by or target.id)
     at = tables.location_of(target.body_type, rolled.faces[0])
     text = f"It hits {target.name} too, in the {at}."
     blow.step.about(target.id, f"wasteland.{kind}", text, by=blow.by, target=target.id, at=at, rolls=[fact(rolled)])

@@ -28,6 +28,7 @@ from engine.rulesets.wasteland import (
     options,
     order,
     pack,
+    pilot,
     pools,
     rest,
     saves,
@@ -195,6 +196,10 @@ class Wasteland(BaseRuleset):
 
     def odds(self, session: Session, seat: str, command: Any) -> Odds:
         return odds.odds(self, session, seat, command)
+
+    def suggest(self, session: Session, seat: str) -> dict[str, Any] | None:
+        """A sensible next command for the seat, None when it has nothing to do (engine.rulesets.wasteland.pilot)."""
+        return pilot.suggest(self, session, seat)
 
     def grade_combatant(self, session: Session, combatant: Any, sight: Sight) -> Hashable | None:
         return views.grade(combatant, sight)

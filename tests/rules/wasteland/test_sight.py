@@ -144,10 +144,36 @@ def test_the_pack_shows_every_effect_quality_body_and_rank() -> None:
     assert sum(1 for one in fields if one["tier"] != "pc") >= 15
 
 
-QUALITIES = set(
-    "accurate aquatic ammo_hungry blast bombard close_quarters concealed debilitating delay fuel gatling inaccurate limited mine night_vision"
-    " parry placed recoil recon reliable slow_load suppressed surge thrown two_handed unreliable unstable_radiation wrangle".split()
-)
+QUALITIES = {
+    "accurate",
+    "aquatic",
+    "ammo_hungry",
+    "blast",
+    "bombard",
+    "close_quarters",
+    "concealed",
+    "debilitating",
+    "delay",
+    "fuel",
+    "gatling",
+    "inaccurate",
+    "limited",
+    "mine",
+    "night_vision",
+    "parry",
+    "placed",
+    "recoil",
+    "recon",
+    "reliable",
+    "slow_load",
+    "suppressed",
+    "surge",
+    "thrown",
+    "two_handed",
+    "unreliable",
+    "unstable_radiation",
+    "wrangle",
+}
 """The 28 qualities of the figures."""
 
 
