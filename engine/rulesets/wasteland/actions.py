@@ -235,7 +235,7 @@ def command_npc(step: Step, command: CommandNpc) -> None:
         case "sprint":
             moving.sprint(step, Sprint(combatant=npc.id, zone=command.zone), granted=True)
         case "aid":
-            aid.first_aid(step, FirstAid(combatant=npc.id, patient=command.target, what=command.what), granted=True)
+            aid.first_aid(step, FirstAid(combatant=npc.id, patient=command.target, what=command.what), granted=True, helps=helps)
 
 
 # --- the GM's ----------------------------------------------------------------------------------------------------------------

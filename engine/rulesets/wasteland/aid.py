@@ -6,7 +6,7 @@ from engine import turns, zones
 from engine.rejected import Rejected, unknown
 from engine.rulesets.wasteland import body, derived, healing, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import FirstAid, TakeChem
-from engine.rulesets.wasteland.model import Frame, Item, Survivor
+from engine.rulesets.wasteland.model import Frame, Helping, Item, Survivor
 from engine.session import Session
 from engine.step import Step
 
@@ -21,10 +21,10 @@ def within_reach(step: Step | Session, s: Survivor, other: Survivor) -> bool:
     return zones.is_near(scene, s.id, other.id) or (turns.encounter_of(step, s) is None and s.zone == other.zone)
 
 
-def first_aid(step: Step, command: FirstAid, *, granted: bool = False) -> None:
+def first_aid(step: Step, command: FirstAid, *, granted: bool = False, helps: tuple[Helping, ...] = ()) -> None:
     """combat_rules_2d20, "Major Actions": First Aid. Raises Rejected."""
     s, _ = turnflow.acting(step, command.combatant, granted=granted)
-    patient: Survivor = step.combatants[s.id] if not command.patient else step.combatant(command.patient)
+    patient: Survivor = step.combatants[s.id] if not command.patient else turnflow.named(step, command.patient, granted=granted)
     if zones.concealed(step, patient) and not zones.concealed(step, s):
         raise Rejected("not_now", f"Nobody can see {patient.name}.", combatant=patient.id)
     if not within_reach(step, s, patient):
@@ -58,7 +58,7 @@ def first_aid(step: Step, command: FirstAid, *, granted: bool = False) -> None:
     )
     if command.chem:
         healing.used_up(step, s.id, command.chem)
-    test = testflow.open_test(step, s, f"First Aid for {patient.name}", frame)
+    test = testflow.open_test(step, s, f"First Aid for {patient.name}", frame, helps)
     testflow.throw_pool(step, test, step.combatants[s.id], "lead", command)
 
 

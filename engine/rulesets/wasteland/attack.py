@@ -118,14 +118,7 @@ def _target(step: Step, scene: Scene, by: Survivor, weapon: Weapon, command: Att
         raise Rejected("illegal_choice", "Say whom.", field="target")
     if command.zone or command.zones:
         raise Rejected("illegal_choice", f"{weapon.name} is aimed at somebody, not at a place.", field="zone")
-    if granted:
-        # Who readied it need not be who acts now, and sees what they see.
-        found = step.combatants.get(command.target)
-        if found is None:
-            raise unknown("combatant", command.target)
-        target: Survivor = found
-    else:
-        target = step.combatant(command.target)
+    target = turnflow.named(step, command.target, granted=granted)
     problem = targeting.why_not(scene, by, weapon, target, thrown=command.throw)
     if not problem and (zones.in_hidden_place(step, by) or zones.concealed(step, target)):
         raise Rejected("not_now", "Nobody fights from a hidden place, nor against somebody unseen.", target=target.id)

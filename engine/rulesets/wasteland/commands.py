@@ -225,11 +225,12 @@ class Ready(Command, frozen=True, kw_only=True, tag="ready"):
     """Major action: perform `action` when somebody (`who`, else any enemy) enters or ends a move in `zone` (else yours), or attacks;
     or when what you say in `text` happens (claim it with `ready.claim`).
 
-    `target` of an attack is, left out, whoever sets it off; `go` is where a sprint leads.
+    `target` of an attack is, left out, whoever sets it off; `go` is where a sprint leads; First Aid stabilizes a dying
+    `target`, else heals.
     """
 
     trigger: Literal["enters", "attacks", "ends_move", "prose"]
-    action: Literal["attack", "defend", "sprint", "rally"]
+    action: Literal["attack", "defend", "sprint", "rally", "aid"]
     combatant: MaybeId = ""
     who: MaybeId = ""
     zone: MaybeId = ""

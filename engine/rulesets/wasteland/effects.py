@@ -115,7 +115,8 @@ def _break_cover(step: Step, scene: Scene, target: Survivor, amount: int) -> Non
 
 
 def _radioactive(blow: Blow, effect: Effect) -> None:
-    damage.hit(blow.step, blow.target, blow.at, "radiation", blow.effects, by=blow.by)
+    if not blow.step.combatants[blow.target].out:
+        damage.hit(blow.step, blow.target, blow.at, "radiation", blow.effects, by=blow.by)
 
 
 def _spread(blow: Blow, effect: Effect) -> None:
@@ -124,6 +125,8 @@ def _spread(blow: Blow, effect: Effect) -> None:
     ignore = blow.ignore if switch(blow.step, "spread_effects") else 0
     for _ in range(blow.effects):
         target: Survivor = blow.step.combatants[blow.target]
+        if target.out:
+            return
         rolled = blow.step.roll(1, 20, purpose="location", actor=blow.by or target.id)
         at = tables.location_of(target.body_type, rolled.faces[0])
         damage.hit(
@@ -248,7 +251,8 @@ EFFECTS: Mapping[str, Rule] = {
 }
 """Rows in the order in which they apply."""
 ORDER = {effect: place for place, effect in enumerate(EFFECTS)}
-VICIOUS = Effect(id="vicious")
+JUMPS = frozenset({"arc", "burst", "radioactive"})
+"""What an immune target does not stop."""
 
 
 def land(blow: Blow, extra: list[Effect], *, rolls: list[Any] | None = None, fated: bool = False) -> int:
@@ -269,9 +273,11 @@ def land(blow: Blow, extra: list[Effect], *, rolls: list[Any] | None = None, fat
         covered=not blow.open, whole_body=blow.whole,
     )  # fmt: skip
     damage.messy(step, blow.by, blow.target, injuries)
+    # Who is immune to a damage suffers nothing of what it does (FACTS A13); it goes on to others.
+    immune = bool(active) and all(kind in step.combatants[blow.target].immune for kind in blow.kinds)
     for one in active:
         after = EFFECTS[one.id].after
-        if after is not None:
+        if after is not None and not (immune and one.id not in JUMPS):
             after(blow, one)
     return suffered
 

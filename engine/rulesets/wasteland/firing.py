@@ -6,13 +6,15 @@ confirmed by the GM. Several at once go in initiative order; what was interrupte
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec.structs import replace
 
 from engine import turns, zones
 from engine.rejected import Rejected
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import actions, attack, body, moving, turnflow
-from engine.rulesets.wasteland.commands import Attack, ClaimReady, Defend, Rally, Ready, Sprint
+from engine.rulesets.wasteland import actions, aid, attack, body, moving, turnflow
+from engine.rulesets.wasteland.commands import Attack, ClaimReady, Defend, FirstAid, Rally, Ready, Sprint
 from engine.rulesets.wasteland.model import Readied, Survivor, Trigger
 from engine.rulesets.wasteland.pending import Claim, Interrupt
 from engine.step import Step
@@ -89,6 +91,10 @@ def fire(step: Step, combatant_id: str, by: str) -> None:
                 actions.defend(step, Defend(combatant=s.id), granted=True)
             case "rally":
                 actions.rally(step, Rally(combatant=s.id), granted=True)
+            case "aid":
+                patient = step.combatants.get(readied.target)
+                what: Literal["heal", "stabilize"] = "stabilize" if patient is not None and patient.dying else "heal"
+                aid.first_aid(step, FirstAid(combatant=s.id, patient=readied.target, what=what), granted=True)
             case "sprint":
                 moving.sprint(step, Sprint(combatant=s.id, zone=readied.zone), granted=True)
     except Rejected as refusal:

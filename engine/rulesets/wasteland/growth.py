@@ -73,7 +73,7 @@ def promote(step: Step, command: GmPromote) -> None:
     """The GM makes an NPC greater: a creature gains 2 body and mind, a person attributes and tag skills; what follows is derived."""
     s: Survivor = step.combatant(command.combatant)
     ladder = CREATURES if s.beast is not None else PEOPLE
-    if s.tier not in ladder or command.tier not in ladder or s.tier == command.tier:
+    if s.dead or s.tier not in ladder or command.tier not in ladder or s.tier == command.tier:
         raise Rejected("illegal_choice", f"{s.name} cannot be made {command.tier}.", known=list(ladder))
     fields: dict[str, Any] = {"tier": command.tier}
     if s.beast is not None and command.tier == "legendary":
@@ -83,5 +83,5 @@ def promote(step: Step, command: GmPromote) -> None:
     if command.tags:
         fields["tags"] = tuple(dict.fromkeys((*s.tags, *command.tags)))
     s = step.change("combatants", s.id, **fields)
-    step.change("combatants", s.id, hp=derived.max_hp(s), luck=derived.max_luck(s))
+    step.change("combatants", s.id, hp=derived.max_hp(s), luck=derived.max_luck(s), dying=False, unconscious=False)
     step.whisper("wasteland.promoted", f"{s.name} is {command.tier} now.", s.id, combatant=s.id, tier=command.tier)

@@ -291,7 +291,7 @@ class Readied(Part, frozen=True, kw_only=True):
     """A readied major action. `target` "" is whoever triggers it."""
 
     trigger: Trigger
-    action: Literal["attack", "defend", "sprint", "rally"]
+    action: Literal["attack", "defend", "sprint", "rally", "aid"]
     target: str = ""
     weapon: str = ""
     location: str = ""

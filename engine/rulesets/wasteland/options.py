@@ -10,7 +10,7 @@ from engine.options import Cost, Option, Param, Value
 from engine.rulesets import Ruleset
 from engine.rulesets.wasteland import body, derived, modifiers, moving, perks, pools, tables, targeting, testflow, turnflow
 from engine.rulesets.wasteland.model import Attribute, Frame, Result, Skill, Survivor, Weapon
-from engine.rulesets.wasteland.side_options import side_options
+from engine.rulesets.wasteland.side_options import off_turn, side_options
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter, Scene, Seat, Session, Test
 from engine.sight import sight_of, unseen
@@ -64,6 +64,7 @@ def options(rules: Ruleset, session: Session, seat_id: str) -> list[Option]:
         found += _timing(session, seat, encounter)
     for test in session.tests.values():
         found += _test(session, seat, test, lost)
+    found += off_turn(session, seat, lost)
     for one in seat.controls:
         s = session.combatants.get(one)
         if s is not None and s.luck and body.able(s):

@@ -8,6 +8,8 @@ from engine import turns
 from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
+from engine.rulesets.wasteland import perks, pools
+from engine.rulesets.wasteland.model import Survivor
 from engine.rulesets.wasteland.pending import Ties
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter
@@ -99,8 +101,10 @@ def _begin(step: Step, encounter_id: str, ranked: tuple[tuple[str, int], ...], f
     acted = tuple(one for one in order if one != first) if opening else ()
     step.change("encounters", encounter_id, order=order, initiative=ranked, acted=acted, round=0 if opening else 1)
     for one in order:
-        if step.combatants[one].used or step.combatants[one].shot_at:
-            step.change("combatants", one, used=(), shot_at=False)
+        s: Survivor = step.combatants[one]
+        if s.used or s.shot_at or s.ready is not None or s.promise is not None:
+            step.change("combatants", one, used=(), shot_at=False, ready=None, promise=None)
+        pools.gain(step, s, perks.bonus(s, "aggressive"))
     if opening:
         step.about(first, "wasteland.opening", f"{step.name(first)} opens the fight.", encounter=encounter_id, combatant=first)
         turns.give(step, encounter_id, first)

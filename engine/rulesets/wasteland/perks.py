@@ -51,6 +51,8 @@ PERKS: Mapping[str, tuple[Mod, ...]] = {
     "deflector": (Mod("dr_energy", 1, per_rank=True),),
     "leaden": (Mod("dr_radiation", 1, per_rank=True),),
     "hardy": (Mod("hp", 2, per_rank=True),),
+    # people of the GM
+    "aggressive": (Mod("aggressive"),),
     # tests and care
     "smooth_talker": (Mod("forgiven", 1, ("speech",)),),
     "healer": (Mod("aid_hp", 1, per_rank=True),),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from engine import testlife, turns
 from engine.rulesets import Answered
-from engine.rulesets.wasteland import checks, complications, derived, luck, modifiers, pools, telling
+from engine.rulesets.wasteland import body, checks, complications, derived, luck, modifiers, pools, telling
 from engine.rulesets.wasteland.model import Pair, Survivor, Throw
 from engine.rulesets.wasteland.pending import Save
 from engine.rulesets.wasteland.switches import switch
@@ -38,7 +38,8 @@ def owner_of(step: Step, s: Survivor) -> Owner:
 
 def demand(step: Step, s: Survivor, pair: Pair, difficulty: int, *, then: Then, range_: int = 1, source: str = "") -> None:
     """Somebody must pass a test now."""
-    difficulty = checks.clamped(difficulty + sum(amount for _, amount in modifiers.personal(s, pair)))
+    dim = 2 if pair.attribute == "PER" and body.suffers(s, "head") else 0
+    difficulty = checks.clamped(difficulty + dim + sum(amount for _, amount in modifiers.personal(s, pair)))
     record = Save(stage="offer", by=s.id, pair=pair, difficulty=difficulty, range=range_, then=then, source=source)
     owner = owner_of(step, s)
     if difficulty == 0:

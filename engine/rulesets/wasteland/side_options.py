@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine import zones
+from engine import turns, zones
 from engine.options import Cost, Option, Param, Value
-from engine.rulesets.wasteland import aid, body, derived, healing, perks, pools
+from engine.rulesets.wasteland import aid, body, derived, growth, healing, perks, pools
 from engine.rulesets.wasteland.model import Item, Survivor, Weapon
-from engine.session import Encounter, Scene, Session
+from engine.rulesets.wasteland.switches import switch
+from engine.session import Encounter, Scene, Seat, Session
 
 
 def side_options(
@@ -118,3 +119,62 @@ def _waiting(session: Session, by: Survivor, encounter: Encounter, lost: frozens
         if npc is not None and npc.leader == by.id and npc.side == by.side and npc.scene == by.scene and body.able(npc) and one not in lost:
             found.append(_option(by, "command", f"Command {npc.name}: defend", price, npc=npc.id, action="defend"))
     return found
+
+
+# --- whoever's turn it is ------------------------------------------------------------------------------------------------------
+
+
+def off_turn(session: Session, seat: Seat, lost: frozenset[str]) -> list[Option]:
+    """What a seat's own may do at any moment, for people to choose and pilots to leave alone: claim what they waited for, give up a turn
+    to help, eat, rise a level."""
+    found: list[Option] = []
+    for one in seat.controls:
+        s = session.combatants.get(one)
+        if s is None or s.out:
+            continue
+        encounter = turns.encounter_of(session, s)
+        if encounter is None:
+            if body.able(s):
+                meals = [item for item in s.items if item.kind in ("food", "drink") and not item.at]
+                found += [_people(s, "eat", f"Have {item.name}", item=item.id) for item in meals]
+            if s.beast is None and s.xp >= growth.needed(s.level):
+                found += _levels(s)
+        elif body.able(s) and not encounter.pending:
+            if s.ready is not None and s.ready.trigger.kind == "prose":
+                found.append(_people(s, "ready.claim", f"It happens: {s.ready.trigger.text}"))
+            if one not in encounter.acted and one != encounter.current and s.promise is None and switch(session, "assist_giveup"):
+                found += _give_up(session, encounter, s, lost)
+    return found
+
+
+def _people(s: Survivor, command: str, text: str, params: tuple[Param, ...] = (), **fields: Any) -> Option:
+    return Option(
+        type=f"wasteland.{command}",
+        text=text,
+        command={"type": command, "combatant": s.id, **fields},
+        combatant=s.id,
+        params=params,
+        group="table",
+    )
+
+
+def _levels(s: Survivor) -> list[Option]:
+    ranks = [Value(name, name.replace("_", " ")) for name in s.skills.__struct_fields__ if derived.rank(s, name) < growth.MOST_RANK]
+    if not ranks:
+        return []
+    perk = Param(
+        name="perk",
+        text="Which perk?",
+        choices=(Value("", "none"), *(Value(one, one.replace("_", " ")) for one in perks.PERKS)),
+        default="",
+        optional=True,
+    )
+    return [_people(s, "level.up", f"Rise to level {s.level + 1}", (Param(name="skill", text="Which skill?", choices=tuple(ranks)), perk))]
+
+
+def _give_up(session: Session, encounter: Encounter, s: Survivor, lost: frozenset[str]) -> list[Option]:
+    ally = session.combatants.get(encounter.current)
+    if ally is None or ally.id in lost or ally.side != s.side or ally.out or ally.scene != s.scene:
+        return []
+    text = f"Give up the turn to help {ally.name}"
+    return [_people(s, "assist", text, ally=ally.id, attribute="AGI", skill="athletics")]

@@ -34,6 +34,14 @@ def acting(step: Step, combatant_id: str, *, granted: bool = False) -> tuple[Sur
     return s, encounter
 
 
+def named(step: Step, combatant_id: str, *, granted: bool) -> Survivor:
+    """The combatant that an action names: as the acting seat sees it, or (`granted`) as it was named when the action was readied."""
+    found: Survivor | None = step.combatants.get(combatant_id) if granted else step.combatant(combatant_id)
+    if found is None:
+        raise unknown("combatant", combatant_id)
+    return found
+
+
 def fighting(step: Step, combatant_id: str, *, granted: bool = False) -> tuple[Survivor, Encounter]:
     """The same for what makes sense in a fight alone."""
     s, encounter = acting(step, combatant_id, granted=granted)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from engine.rulesets.wasteland import derived
-from engine.rulesets.wasteland.model import Survivor
+from engine.rulesets.wasteland.model import Item, Survivor, Weapon
 from engine.sight import Sight
 
-SEEN = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "prone", "dead", "stunned", "body_type")
+SEEN = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "prone", "dead", "stunned", "frozen", "unconscious", "body_type")
 OPEN = ("tier", "level", "hp", "luck", "radiation", "dying")
 
 
@@ -33,7 +33,19 @@ def view(s: Survivor, seen: Hashable) -> dict[str, Any]:
     shown: dict[str, Any] = {name: getattr(s, name) for name in SEEN}
     shown["looks"] = derived.condition(s)
     shown["defense"] = derived.defense(s)
-    shown["held"] = [{"id": one.id, "name": one.name, "kind": one.kind} for one in s.weapons if one.drawn]
+    # A concealed weapon is found by a search alone (FACTS A14).
+    known = seen != "public"
+    shown["held"] = [
+        {"id": one.id, "name": one.name, "kind": one.kind}
+        for one in s.weapons
+        if one.drawn and (known or not derived.has(one, "concealed"))
+    ]
+    things: tuple[Weapon | Item, ...] = (*s.weapons, *s.items)
+    dropped = [{"id": one.id, "name": one.name, "zone": one.at} for one in things if one.at]
+    if dropped:
+        shown["dropped"] = dropped
+    if s.burns:
+        shown["burning"] = True
     shown["injuries"] = [{"at": one.at, "kind": one.kind, "treated": one.treated} for one in s.injuries]
     if seen == "public":
         return shown
@@ -51,13 +63,32 @@ def view(s: Survivor, seen: Hashable) -> dict[str, Any]:
         turn=msgspec.structs.asdict(s.turn),
         tags=list(s.tags),
         timing=s.timing,
+        xp=s.xp,
     )
+    for name in ("leader", "mark", "ready", "promise", "slept", "trap"):
+        value = getattr(s, name)
+        if value not in ("", None):
+            shown[name] = msgspec.to_builtins(value)
     if s.beast is None:
         shown["special"] = msgspec.structs.asdict(s.special)
         shown["skills"] = msgspec.to_builtins(s.skills)
     else:
         shown["beast"] = msgspec.structs.asdict(s.beast)
-    for name in ("weapons", "ammo", "apparel", "dr", "broken", "perks", "hindrances", "immune"):
+    for name in (
+        "weapons",
+        "ammo",
+        "apparel",
+        "dr",
+        "broken",
+        "perks",
+        "hindrances",
+        "immune",
+        "items",
+        "burns",
+        "boosts",
+        "ailments",
+        "used",
+    ):
         values = getattr(s, name)
         if values:
             shown[name] = msgspec.to_builtins(values)
