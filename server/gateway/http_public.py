@@ -33,8 +33,15 @@ _FILES: Final = {
 
 
 @cache
-def _file(name: str) -> tuple[bytes, str]:
-    data = files("server.gateway").joinpath("page", name).read_bytes()
+def page_folder() -> str:
+    """Where the page's files lie: `app`, the browser client as `make browser` builds it, when all of it is there; else the small `page`."""
+    app = files("server.gateway").joinpath("app")
+    return "app" if all(app.joinpath(name).is_file() for name, _ in _FILES.values()) else "page"
+
+
+@cache
+def _file(folder: str, name: str) -> tuple[bytes, str]:
+    data = files("server.gateway").joinpath(folder, name).read_bytes()
     return data, f'"{sha256(data).hexdigest()[:16]}"'
 
 
@@ -42,7 +49,7 @@ def _page(path: str) -> Handler:
     name, mime = _FILES[path]
 
     async def serve_file(call: Call) -> web.StreamResponse:
-        data, tag = _file(name)
+        data, tag = _file(page_folder(), name)
         headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": PAGE_POLICY}
         if call.request.headers.get("If-None-Match") == tag:
             return web.Response(status=304, headers=headers)

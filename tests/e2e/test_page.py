@@ -1,4 +1,4 @@
-"""The browser page, in a real browser, against a real server: what a person can see and do."""
+"""The small page, served where the browser client is not built, in a real browser against a real server: what a person can see and do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from server.app import Server
+from server.gateway import http_public
 from tests.e2e.browser import Page
 
 pytestmark = pytest.mark.browser
@@ -19,6 +20,12 @@ ENTER = 13
 SLY = "<img src=x onerror=\"document.title='taken'\"><b>Sly</b>"
 
 Table = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def small_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve the small page, whether or not the browser client is built here."""
+    monkeypatch.setattr(http_public, "page_folder", lambda: "page")
 
 
 async def new_table(http: aiohttp.ClientSession, **setup: Any) -> Table:
