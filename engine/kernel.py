@@ -196,7 +196,7 @@ def _enter_faces(step: Step, prompt: Prompt, ints: tuple[int, ...]) -> None:
         # The table changed while the dice rolled: the action is off, and who asked for it is told why. Nobody else is told
         # the faces: the roll may have been a secret one.
         told = dict.fromkeys((suspended.by, prompt.to, *step.gms()))
-        public = ("dice.refused", "The action is off: the table changed while the dice rolled.", {})
+        public: tuple[str, str, dict[str, Any]] = ("dice.refused", "The action is off: the table changed while the dice rolled.", {})
         step.emit("dice.refused", f"The action is off: {refusal.text}", to=told, public=public, code=refusal.code, faces=list(ints))
         return
     step.take_over(trial)

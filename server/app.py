@@ -20,6 +20,7 @@ from server.gateway.invites import Invites
 from server.gateway.limits import Limits
 from server.logs import get_logger
 from server.metrics import Metrics
+from server.sessions.odds import OddsDesk
 from server.sessions.registry import SWEEP_SECONDS, Registry
 from server.sessions.watchdog import WATCHDOG
 from server.store import Store, StoreUnavailable, open_store
@@ -47,6 +48,7 @@ class Server:
         self.invites = Invites(self.clock, self.store)
         self.limits = Limits(self.clock, config.limits)
         self.registry = Registry(self.store, self.clock, config, self.metrics)
+        self.odds = OddsDesk()
         self.sweeper = Sweeper(self.registry, self.store, self.clock, self.metrics)
         self.sockets: set[websocket.Socket] = set()
         self.draining = False
@@ -129,6 +131,7 @@ class Server:
     async def _let_go(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+        self.odds.close()
         if self._watching:
             self._watching = False
             WATCHDOG.stop()

@@ -208,8 +208,7 @@ async def post_odds(call: Call) -> web.StreamResponse:
     body = await bodies.read(call.request, OddsBody)
     session = found.actor.session
     command = found.actor.rules.decode(body.command)
-    with watched():
-        odds = found.actor.rules.odds(session, found.seat, command)
+    odds = await call.server.odds.ask(found.actor.rules, session, found.seat, command)
     return bodies.write(call.request, {"session": found.actor.id, "v": session.v, "odds": odds})
 
 

@@ -288,8 +288,7 @@ class Socket:
             self.send(m.OptionsReply(event.id, event.session, session.v, options))
         elif isinstance(event, m.Odds):
             command = actor.rules.decode(bytes(event.command))
-            with watched():
-                odds = actor.rules.odds(session, seat, command)
+            odds = await self.server.odds.ask(actor.rules, session, seat, command)
             self.send(m.OddsReply(event.id, event.session, session.v, odds))
         elif isinstance(event, m.History):
             page, more = await actor.history(seat, event.before, min(event.limit, MAX_HISTORY))

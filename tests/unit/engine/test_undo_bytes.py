@@ -17,6 +17,7 @@ def test_an_undo_is_the_same_bytes_whether_its_past_was_in_memory_or_read_from_t
     table.later(ms=1000)
     command = table.rules.decode({"type": "gm.undo"})
     target = engine.undo_target(table.session, command)
+    assert target is not None
     act = engine.Act(by="gm", command=command, id="test.9", stamp="f" * 16)
     read = engine.replay(table.rules, table.log()[:target], epoch=EPOCH)
     rolls = tuple(roll for entry in table.log()[target:] for roll in entry.rolls)
