@@ -179,3 +179,38 @@ QUALITIES = {
 
 def test_every_effect_has_a_rule() -> None:
     assert set(get_args(EffectId)) == set(effects.EFFECTS)
+
+
+def test_a_concealed_weapon_is_not_among_what_strangers_see() -> None:
+    table = camp()
+    dagger = {"id": "dagger", "name": "Dagger", "kind": "melee_weapons", "qualities": [{"id": "concealed"}]}
+    club = {"id": "club", "name": "Club", "kind": "melee_weapons"}
+    table.do("gm", "gm.set", kind="combatants", id="wolf", field="weapons", value=[dagger, club])
+    assert [one["id"] for one in table.view("ann")["combatants"]["wolf"]["held"]] == ["club"]
+    assert [one["id"] for one in table.view("gm")["combatants"]["wolf"]["held"]] == ["dagger", "club"]
+
+
+def test_what_somebody_waits_for_is_told_to_nobody_but_their_own_and_the_gm() -> None:
+    table = camp()
+    quiet(table)
+    table.do("gm", "gm.encounter", scene="camp")
+    table.do("ann", "ready", combatant="vera", trigger="attacks", who="wolf", action="attack", weapon="gun")
+    assert table.viewers["ann"].told("wasteland.ready")[-1]["action"] == "attack"
+    assert "action" not in table.viewers["ben"].told("wasteland.ready")[-1]
+    assert "ready" not in table.view("ben")["combatants"]["vera"]
+    assert table.view("ann")["combatants"]["vera"]["ready"]["trigger"]["who"] == "wolf"
+
+
+def test_a_mine_is_unseen_until_somebody_steps_on_it() -> None:
+    table = camp(19, 18, 1, 1, 1, 1, 1, 1, 12)
+    quiet(table)
+    trap = {"pair": {"attribute": "AGI", "skill": "athletics"}}
+    table.do("gm", "gm.spawn", id="mine", name="A mine", scene="camp", zone="z1", hidden=True, fields={"kind": "object", "trap": trap})
+    table.do("gm", "gm.encounter", scene="camp")
+    assert "mine" not in table.view("ann")["combatants"]
+    assert not any("mine" in str(option) for option in table.options("ann"))
+    table.do("ann", "move", combatant="vera", zone="z1")
+    assert table.viewers["ann"].told("wasteland.tripped")[-1]["what"] == "mine"
+    table.answer("roll", kind="save")
+    assert table.session.combatants["vera"].hp == 6
+    assert "mine" not in table.session.combatants
