@@ -5,6 +5,7 @@ All but ending a turn are of the group "table": people use them, pilots leave th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine import turns
@@ -14,6 +15,13 @@ from engine.sight import sight_of, unseen
 
 if TYPE_CHECKING:
     from engine.rulesets import Ruleset
+
+UNLISTED: Mapping[str, str] = {
+    "roll": "free dice by any notation, whenever somebody likes",
+    "test.propose": "what a player wants to attempt is free text",
+    "test.withdraw": "who proposed a test may take it back; a pilot that was offered it would get nowhere",
+}
+"""The kernel's commands of players that no option lists, and why. What anybody at the table may send (talk, seats) is no play at all."""
 
 
 def options_of(rules: Ruleset, session: Session, seat: str) -> list[Option]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.rejected import Rejected, unknown
-from engine.session import Cover, Edge, Scene, Session
+from engine.session import Cover, Edge, Scene, Session, Zone
 
 if TYPE_CHECKING:
     from engine.step import Step
@@ -116,6 +116,13 @@ def leave(step: Step, combatant_id: str) -> None:
     scene = step.scenes.get(step.combatants[combatant_id].scene)
     if scene is not None and any(combatant_id in two for two in scene.near):
         step.change("scenes", scene.id, near=tuple(two for two in scene.near if combatant_id not in two))
+
+
+def check_moves(step: Step, combatant: Any, zone: Zone) -> None:
+    """Refuse a move within a combatant's own zone that can change nothing: nobody whom the acting seat sees is there, and no cover."""
+    others = (one for one in step.combatants.values() if one.id != combatant.id and (one.scene, one.zone) == (combatant.scene, zone.id))
+    if zone.id == combatant.zone and not zone.covers and not any(step.visible(one) for one in others):
+        raise Rejected("illegal_choice", f"{combatant.name} is in {zone.name} already, and nothing else is.", zone=zone.id)
 
 
 def place(step: Step, combatant_id: str, scene_id: str, zone_id: str, near: Iterable[str] = (), cover: str = "") -> None:

@@ -45,6 +45,9 @@ class Ruleset(Protocol):
     """Every switch with the values it may take; the first is the default."""
     samples: ClassVar[Mapping[str, str]]
     """The ready tables of its pack: name and a line about it; the first is the one a demo takes."""
+    unlisted: ClassVar[Mapping[str, str]]
+    """What a player may do though no option lists it, each with the reason: a whole command by its name ("rolloff"), or further values
+    of one field ("move.near"). Everything else that is accepted is an instance of a listed option; the conformance tests hold that."""
 
     def new(self, step: Step, setup: Setup) -> None:
         """Write the ruleset's part of a new session: combatants, pools, scenes. The kernel has made header, table and seats."""
@@ -143,6 +146,7 @@ class BaseRuleset:
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = {}
     samples: ClassVar[Mapping[str, str]] = {}
+    unlisted: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
         records: dict[tuple[str, str], Any] = dict(self.records)

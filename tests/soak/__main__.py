@@ -3,7 +3,7 @@
     python -m tests.soak [--only fights,machine,store] [--fresh] [--fights 5000] [--minutes 55]
 
 fights   whole fights by random legal options, each step checked (views from frames, refusals, options), then replayed and audited
-machine  the hypothesis machines of tests/property with 2,000 examples each
+machine  the hypothesis machines of tests/conformance with 2,000 examples each
 store    the store's kill and fault tests, over and over
 """
 
@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 STATE = Path("build/soak.json")
 BATCH = 50
-MACHINES = "tests/property"
+MACHINES = "tests/conformance/test_random_play.py"
 FAULTS = "tests/store/test_faults.py"
 FAULT_ROUNDS = 10
 

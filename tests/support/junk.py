@@ -48,7 +48,9 @@ class Ids:
 
 
 KIND_OF = {
-    **dict.fromkeys(("combatant", "target", "near", "controls", "first", "after", "combatants", "helper", "by", "supporters"), "combatants"),
+    **dict.fromkeys(
+        ["combatant", "combatants", "target", "near", "controls", "first", "after", "helper", "supporters", "by"], "combatants"
+    ),
     **dict.fromkeys(("seat", "to", "owner"), "seats"),
     **{name: f"{name}s" for name in ("scene", "zone", "prompt", "test", "encounter", "pool", "cover", "field")},
     **dict.fromkeys(("a", "b", "blind"), "zones"),

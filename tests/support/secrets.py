@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
+import engine
 from engine import Setup
 from engine.commands import ZoneSpec
 from engine.session import Edge
 from engine.setup import CombatantSetup, SceneSetup
 from engine.zones import concealed, in_hidden_place
-from tests.support.table import STARTS, Table
+from tests.support.table import Table, start_of
 
 MARK = "zzsecret"
 """Every planted text holds it, so one search finds any of them."""
@@ -30,10 +31,23 @@ HIDDEN_FIELDS: dict[str, dict[str, int]] = {
 """For each ruleset, combatants' fields that only GMs and controllers see, each with a value found nowhere else."""
 
 
+def hidden_fields(ruleset: str) -> dict[str, int]:
+    """The fields to plant numbers in: of a ruleset that names none above, up to two that its views show to GMs and not to strangers."""
+    if ruleset in HIDDEN_FIELDS:
+        return HIDDEN_FIELDS[ruleset]
+    table = Table(ruleset, watched=False)
+    rules, one = table.rules, next(iter(table.session.combatants.values()))
+    shown = [rules.grade_combatant(table.session, one, sight) for sight in (engine.GM, engine.SPECTATOR)]
+    full, public = (rules.view_combatant(table.session, one, grade) if grade is not None else {} for grade in shown)
+    private = [name for name in full if name not in public and name in rules.schema.fields["combatants"]]
+    numbers = [name for name in private if type(full[name]) is int]
+    return dict(zip(numbers, (977, 983), strict=False))
+
+
 def planted(ruleset: str) -> Setup:
     """The ruleset's start with a scene of its own beside it, full of things to hide."""
-    start = STARTS[ruleset]()
-    fields: dict[str, Any] = dict(HIDDEN_FIELDS.get(ruleset, {}))
+    start = start_of(ruleset)
+    fields: dict[str, Any] = dict(hidden_fields(ruleset))
     scene = SceneSetup(
         id="den",
         name="The den",
@@ -68,7 +82,7 @@ class Secrets:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.numbers = HIDDEN_FIELDS.get(table.rules.name, {})
+        self.numbers = hidden_fields(table.rules.name)
         self.texts = {f"{MARK}-{name}" for name in ("cellar", "ghost", "lurker", "actor", "backstage", "wings")}
         self.texts |= {f"{MARK} {name}" for name in ("the cellar", "Ghost", "Lurker", "Actor", "backstage", "wings")}
         self._out: set[str] = set()

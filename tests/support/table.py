@@ -44,6 +44,18 @@ STARTS: dict[str, Callable[[], Setup]] = {
 
 RULESETS = tuple(sorted(STARTS))
 
+
+def start_of(ruleset: str) -> Setup:
+    """What a small table of any ruleset is set up from: of one that is not in `STARTS`, its first ready table and the fight there."""
+    if ruleset in STARTS:
+        return STARTS[ruleset]()
+    rules = engine.ruleset(ruleset)
+    setup = Setup(ruleset=ruleset, sample=next(iter(rules.samples)))
+    session, _ = engine.create(rules, setup, session_id=SESSION_ID, epoch=EPOCH, now_ms=START_MS, dice=engine.SeededDice(MASTER, EPOCH))
+    scene = next(one.scene for one in session.combatants.values() if one.scene)
+    return msgspec.structs.replace(setup, encounter=scene)
+
+
 WATCHER = "@spectator"
 """The viewer that has no seat."""
 
@@ -88,7 +100,7 @@ class Table:
         self.watched = watched
         self.session, first = engine.create(
             self.rules,
-            setup or STARTS[ruleset](),
+            setup or start_of(ruleset),
             session_id=SESSION_ID,
             epoch=EPOCH,
             now_ms=self.now_ms,

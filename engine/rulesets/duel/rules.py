@@ -37,6 +37,7 @@ class Duel(BaseRuleset):
     samples: ClassVar[Mapping[str, str]] = {"yard": "Two against two at an old mill."}
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = {"parry_bonus": (3, 0, 5)}
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = {"bloody": {"parry_bonus": 0}}
+    unlisted: ClassVar[Mapping[str, str]] = {"move.near": "several at once: options list each alone"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +93,9 @@ class Duel(BaseRuleset):
         """Who acts against whom, checked; whoever does comes into sight."""
         by, owner = self._acting(step, command.combatant)
         target: Duelist = step.combatant(command.target)
-        if target.id == by.id or target.out or not shown.in_reach(step.scenes[by.scene], by, target):
+        if target.side == by.side:
+            raise Rejected("illegal_choice", f"{target.name} is on the same side.", target=target.id)
+        if target.out or not shown.in_reach(step.scenes[by.scene], by, target):
             raise Rejected("out_of_range", f"{target.name} is out of reach of {by.name}'s {by.weapon}.", target=target.id)
         if zones.in_hidden_place(step, by) or zones.concealed(step, target):
             raise Rejected("not_now", "Nobody fights from a hidden place, nor against somebody unseen.", target=target.id)
@@ -212,9 +215,11 @@ class Duel(BaseRuleset):
         ways = [] if scene is None else zones.ways_for(step, scene, by.zone)
         if scene is None or command.zone not in (by.zone, *ways):
             raise Rejected("out_of_range", "Move to a neighbouring zone.", zone=command.zone)
+        zone = scene.zone(command.zone)
+        if zone is not None:
+            zones.check_moves(step, by, zone)
         zones.place(step, by.id, by.scene, command.zone, command.near, command.cover)
         step.change("combatants", by.id, moved=encounter is not None)
-        zone = scene.zone(command.zone)
         text = f"{by.name} moves to {zone.name if zone is not None else command.zone}."
         near = [one for one in command.near if not zones.concealed(step, step.combatants[one])]
         step.about(by.id, "duel.move", text, combatant=by.id, zone=command.zone, near=near)

@@ -10,7 +10,7 @@ from engine.odds import Odds
 from engine.options import Option, Param, Value
 from engine.rejected import unknown
 from engine.rulesets.duel.model import PLACES, WEAPONS, Attack, Duelist
-from engine.session import Session
+from engine.session import Seat, Session, Zone
 from engine.sight import sight_of, unseen
 
 PLACE = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "reach")
@@ -32,9 +32,9 @@ def options(rules: Any, session: Session, seat: str) -> list[Option]:
     found: list[Option] = []
     for encounter in session.encounters.values():
         by = session.combatants.get(encounter.current)
-        if by is not None and not encounter.pending and not by.out and (me.role == "gm" or by.id in me.controls):
+        if by is not None and not encounter.pending and not by.out and _mine(me, by.id):
             found += _turn(session, by, [one for one in seen if one.scene == by.scene and one.id != by.id])
-    return found
+    return [*found, *_tests(session, me, seen)]
 
 
 def _turn(session: Session, by: Duelist, others: list[Duelist]) -> list[Option]:
@@ -51,13 +51,48 @@ def _turn(session: Session, by: Duelist, others: list[Duelist]) -> list[Option]:
     if not by.moved:
         for zone_id in [by.zone, *[other for other, way in zones.neighbours(scene, by.zone) if not way.hidden]]:
             zone = scene.zone(zone_id)
-            there = [Value([one.id], one.name) for one in others if one.zone == zone_id]
-            if zone is None or zone.hidden or (zone_id == by.zone and not there):
+            if zone is None or zone.hidden:
                 continue
-            up_to = Param(name="near", text="Up to whom?", choices=(Value([], "nobody"), *there), default=[], optional=True)
-            found.append(_option("duel.move", f"Move to {zone.name}", by, "move", (up_to,) if there else (), zone=zone_id))
+            params = _places(zone, [one for one in others if one.zone == zone_id])
+            if params or zone_id != by.zone:
+                found.append(_option("duel.move", f"Move to {zone.name}", by, "move", params, zone=zone_id))
     found.append(_option("turn.end", "End the turn", by, "turn.end"))
     return found
+
+
+def _places(zone: Zone, there: list[Duelist]) -> tuple[Param, ...]:
+    """Where in a zone: up to somebody, behind a cover."""
+    found: tuple[Param, ...] = ()
+    if there:
+        people = (Value([], "nobody"), *(Value([one.id], one.name) for one in there))
+        found += (Param(name="near", text="Up to whom?", choices=people, default=[], optional=True),)
+    if zone.covers:
+        covers = (Value("", "none"), *(Value(one.id, one.name) for one in zone.covers))
+        found += (Param(name="cover", text="Behind what?", choices=covers, default="", optional=True),)
+    return found
+
+
+def _tests(session: Session, me: Seat, seen: list[Duelist]) -> list[Option]:
+    """Rolls of framed tests, and help with others'."""
+    found: list[Option] = []
+    for test in session.tests.values():
+        by = session.combatants.get(test.by)
+        if by is None or by not in seen:
+            continue
+        what = test.label or "a test"
+        taking = (by.id, *(one.combatant for one in test.helpers))
+        command = {"test": test.id}
+        if test.status == "framed" and _mine(me, by.id):
+            found.append(Option(type="test.roll", text=f"Roll: {what}", command={"type": "test.roll", **command}, combatant=by.id))
+        able = tuple(Value(one.id, one.name) for one in seen if one.id not in taking and _mine(me, one.id))
+        if able and (not test.hidden or any(_mine(me, one) for one in taking)):
+            who = Param(name="combatant", text="Who?", choices=able)
+            found.append(Option(type="test.join", text=f"Help: {what}", command={"type": "test.join", **command}, params=(who,)))
+    return found
+
+
+def _mine(me: Seat, combatant_id: str) -> bool:
+    return me.role == "gm" or combatant_id in me.controls
 
 
 def _option(

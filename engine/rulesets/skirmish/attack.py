@@ -136,6 +136,9 @@ def move(step: Step, command: c.Move) -> None:
     left = ground.inches_left(step, walk, model.zone, command.zone, DASH if command.dash else MOVE)
     if left is None:
         raise Rejected("out_of_range", f"{zone.name} is too far for {model.name}.", zone=zone.id)
+    if command.dash and zone.id == model.zone:
+        raise Rejected("illegal_choice", f"{model.name} is in {zone.name} already: a dash leads elsewhere.", zone=zone.id)
+    zones.check_moves(step, model, zone)
     if command.near and not ground.may_join(left):
         raise Rejected("out_of_range", f"Nothing is left of the move to close in with anybody in {zone.name}.", zone=zone.id)
     zones.place(step, model.id, model.scene, command.zone, command.near, command.cover)

@@ -36,6 +36,11 @@ class Skirmish(BaseRuleset):
     samples: ClassVar[Mapping[str, str]] = pack.SAMPLES
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = SWITCHES
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = VARIANTS
+    unlisted: ClassVar[Mapping[str, str]] = {
+        "move.near": "several at once: options list each alone",
+        "attack.supporters": "any of them: options list each alone, and all that count",
+        "rolloff": "the text's word for settling anything between two players, whenever they like",
+    }
 
     handlers: ClassVar[Mapping[type, Callable[[Step, Any], None]]] = {
         c.Activate: crews.activate,

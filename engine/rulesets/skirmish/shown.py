@@ -89,8 +89,15 @@ def _attacks(session: Session, me: Seat, by: Model, weapon: Weapon, others: list
     ]
     if not foes:
         return []
+    helped: dict[tuple[str, ...], list[Model]] = {}  # foes by who may support an attack on them: an option for each such group
+    for foe in foes:
+        able = tuple(one.id for one in others if _mine(me, one.id) and ground.may_support(session, by, one, foe))
+        helped.setdefault(able, []).append(foe)
+    return [_attack(session, by, weapon, group, [session.combatants[one] for one in able]) for able, group in helped.items()]
+
+
+def _attack(session: Session, by: Model, weapon: Weapon, foes: list[Model], helpers: list[Model]) -> Option:
     params = [_whom(foes)]
-    helpers = [one for one in others if _mine(me, one.id) and all(ground.may_support(session, by, one, foe) for foe in foes)]
     counted = helpers[: by.special.C]
     if counted:
         choices = [Value([], "nobody"), *(Value([one.id], one.name) for one in helpers)]
@@ -98,7 +105,7 @@ def _attacks(session: Session, me: Seat, by: Model, weapon: Weapon, others: list
             choices.append(Value([one.id for one in counted], ", ".join(one.name for one in counted)))
         params.append(Param(name="supporters", text="With whose support?", choices=tuple(choices), default=[], optional=True))
     text = f"Attack with {weapon.name} ({ground.base_test(by, weapon)})"
-    return [_option("skirmish.attack", text, by, "attack", tuple(params), odds=True, weapon=weapon.id)]
+    return _option("skirmish.attack", text, by, "attack", tuple(params), odds=True, weapon=weapon.id)
 
 
 def _moves(session: Session, by: Model, others: list[Model]) -> list[Option]:
@@ -140,7 +147,7 @@ def _tests(session: Session, me: Seat, seen: list[Model]) -> list[Option]:
             params = (Param(name="pool", text="Which pool?", choices=pool), Param(name="need", text="How many?", kind="int", min=1, max=5))
             command = {"type": "test.frame", "test": test.id}
             found.append(Option(type="test.frame", text=f"Frame: {test.label or 'a test'}", command=command, params=params))
-        if test.status == "framed" and (not test.hidden or me.role == "gm" or _mine(me, by.id)):
+        if test.status in ("proposed", "framed") and (not test.hidden or me.role == "gm" or _mine(me, by.id)):
             taking = {by.id, *(one.combatant for one in test.helpers)}
             able = [one for one in seen if one.id not in taking and _mine(me, one.id) and ground.may_support(session, by, one)]
             if able:

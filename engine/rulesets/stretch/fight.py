@@ -171,10 +171,12 @@ def move(step: Step, command: c.Move) -> None:
     reachable = [who.zone, *(other for other, way in ways if not way.hidden or step.is_gm)]
     if scene is None or command.zone not in reachable:
         raise Rejected("out_of_range", "Move to a neighbouring zone, or within yours.", zone=command.zone)
+    zone = scene.zone(command.zone)
+    if zone is not None:
+        zones.check_moves(step, who, zone)
     zones.place(step, who.id, who.scene, command.zone, command.near, command.cover)
     if encounter is not None:
         step.change("combatants", who.id, moved=True)
-    zone = scene.zone(command.zone)
     there = zone.name if zone is not None else command.zone
     near = [one for one in command.near if not zones.concealed(step, step.combatants[one])]
     step.about(who.id, "stretch.move", f"{who.name} moves: {there}.", combatant=who.id, zone=command.zone, near=near)

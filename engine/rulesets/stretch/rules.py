@@ -38,6 +38,7 @@ class Stretch(BaseRuleset):
     samples: ClassVar[Mapping[str, str]] = pack.SAMPLES
     switches: ClassVar[Mapping[str, tuple[str | int | bool, ...]]] = SWITCHES
     variants: ClassVar[Mapping[str, Mapping[str, str | int | bool]]] = VARIANTS
+    unlisted: ClassVar[Mapping[str, str]] = {"move.near": "several at once: options list each alone"}
 
     handlers: ClassVar[Mapping[type, Callable[[Step, Any], None]]] = {
         c.Attack: fight.attack,

@@ -1,50 +1,12 @@
-"""Promises of options: whatever is offered is accepted in every combination of listed values, and pilots' fights end."""
+"""What the kernel offers to whom; tests/conformance holds that whatever is offered is accepted, for every ruleset."""
 
 from __future__ import annotations
 
-import random
-
-import pytest
-
-import engine
-from engine import Act, Rejected
-from tests.support.junk import combinations, open_answer, open_option, play_pilots
-from tests.support.table import RULESETS, Table
+from tests.support.table import Table
 
 
 def offered(table: Table, seat: str, group: str = "") -> list[str]:
     return [option.type for option in table.options(seat) if group in ("", option.group)]
-
-
-@pytest.mark.parametrize("ruleset", RULESETS)
-@pytest.mark.parametrize("seed", range(3))
-def test_every_combination_of_what_is_offered_is_accepted(ruleset: str, seed: int) -> None:
-    """Tried from every state of a pilots' fight; `apply` is pure, so nothing is spent by trying."""
-    table, rnd = Table(ruleset), random.Random(seed)
-    tried = 0
-    for _ in range(40):
-        for seat in table.session.seats:
-            for option in table.options(seat):
-                for raw in combinations(option):
-                    act = Act(by=seat, command=table.rules.decode(raw), stamp="0" * 16)
-                    try:
-                        engine.apply(table.rules, table.session, act, now_ms=table.now_ms, dice=table.dice, past=table._past(act.command))
-                    except Rejected as refusal:
-                        raise AssertionError(f"{seat} was offered {raw} and is refused: {refusal} {refusal.__cause__!r}") from refusal
-                    tried += 1
-        chosen = open_answer(table, rnd) or open_option(table, rnd, group="turn")
-        if chosen is None:
-            break
-        table.send(*chosen)
-    assert tried > 100
-
-
-@pytest.mark.parametrize("ruleset", RULESETS)
-@pytest.mark.parametrize("seed", range(5))
-def test_a_fight_of_pilots_ends(ruleset: str, seed: int) -> None:
-    table = Table(ruleset, watched=False)
-    play_pilots(table, random.Random(seed))
-    assert not table.session.encounters
 
 
 def test_pilots_are_not_offered_what_people_do_to_the_table() -> None:

@@ -1,6 +1,6 @@
 """Promises of engine.sight and engine.frames: hidden means hidden, in views, events, frames, refusals and what derives from them.
 
-tests/property holds views against frames under random play; here is each grade of each kind by itself.
+tests/conformance holds views against frames under random play; here is each grade of each kind by itself.
 """
 
 from __future__ import annotations

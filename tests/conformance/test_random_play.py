@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import pytest
 from hypothesis import Phase, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -21,7 +20,7 @@ from engine import commands as c
 from engine.entry import SYSTEM
 from tests.support import junk
 from tests.support.secrets import MARK, Secrets, planted
-from tests.support.table import EPOCH, RULESETS, Table, state
+from tests.support.table import EPOCH, Table, state
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -150,7 +149,6 @@ class Play(RuleBasedStateMachine):
         assert found.verdict in ("ok", "unchecked"), found.difference
 
 
-@pytest.mark.parametrize("ruleset", RULESETS)
 def test_random_play_of_several_seats_holds_every_promise(ruleset: str) -> None:
     machine = type("PlayOf", (Play,), {"ruleset": ruleset})
     # Not shrunk: a failure prints every step anyway, and shrinking would take longer than a test may.
