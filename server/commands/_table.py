@@ -26,6 +26,8 @@ Tell = Callable[[Message], object]
 WATCHER: Final = "watcher"
 """The spectator through whose eyes a demo is told: it is sent what any stranger would be sent, and no more."""
 
+DEFAULT_RULESET: Final = "duel"
+"""What a first look shows: the smallest one."""
 DAY_MS: Final = 24 * 3_600_000
 LONGEST_FIGHT_S: Final = 600
 LONGEST_FIGHT_V: Final = 20_000
@@ -38,14 +40,22 @@ def samples(rules: engine.Ruleset) -> dict[str, str]:
 
 
 def pick(ruleset: str, sample: str = "") -> tuple[engine.Ruleset, str]:
-    """A ruleset by name and one of its ready tables ("": the first). Raises Rejected, or Failure naming the tables there are."""
-    rules = engine.ruleset(ruleset)
+    """A ruleset by name ("": the default) and one of its ready tables ("": the first).
+
+    Raises Rejected, or Failure naming the tables there are.
+    """
+    rules = engine.ruleset(ruleset or DEFAULT_RULESET)
     known = samples(rules)
     if not known:
         raise Failure(f"The ruleset {ruleset} brings no ready table to play; choose another with --ruleset.")
     if sample and sample not in known:
         raise Failure(f"The ruleset {ruleset} has no ready table {sample[:64]!r}; it has: {', '.join(known)}.")
     return rules, sample or next(iter(known))
+
+
+def others(ruleset: str) -> list[str]:
+    """Every other installed ruleset that brings a ready table."""
+    return [name for name in engine.names() if name != ruleset and samples(engine.ruleset(name))]
 
 
 async def make_table(server: Server, setup: engine.Setup, seed: int | None = None) -> str:

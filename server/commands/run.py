@@ -27,7 +27,8 @@ MOST_PORTS: Final = 50
 
 EPILOG: Final = """\b
 Examples:
-  dustup run                      a fight to watch, then a table to join
+  dustup run                      a fight to watch, then a table of every ruleset to join
+  dustup run --ruleset stretch    the same, of one ruleset
   dustup run --fill               pilots on every seat but one
   dustup run --skip-fight         the table at once
   dustup run --port 9000 --data ./tables
@@ -35,7 +36,7 @@ Examples:
 
 
 @click.command("run", cls=SettingsCommand, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--ruleset", metavar="NAME", default="duel", show_default=True, help="Any installed ruleset.")
+@click.option("--ruleset", metavar="NAME", default="", help="A table of this ruleset only. [a table of each that is installed]")
 @click.option("--sample", metavar="NAME", default="", help="One of the ruleset's ready tables. [the first]")
 @click.option("--variant", metavar="NAME", default="", help="A variant of the ruleset.")
 @click.option("--fill", is_flag=True, help="Seat pilots on every player's seat but one.")
@@ -43,9 +44,10 @@ Examples:
 @click.option("--skip-fight", is_flag=True, help="Do not play the opening fight.")
 @settings("host", "port", "store", "data_dir", "public_url", "log.level", "secret_file")
 def run(ruleset: str, sample: str, variant: str, fill: bool, think: float, skip_fight: bool, **given: Any) -> int:
-    """Play a short fight, then serve a table to join: for a first look.
+    """Play a short fight, then serve tables to join: for a first look.
 
-    A pilot plays the GM's side of the table; players' seats wait for people. If the port is taken, the next free one is used.
+    There is a table of every installed ruleset, or of the one named. A pilot plays the GM's side of each; players' seats wait for
+    people. If the port is taken, the next free one is used.
     """
     from server import logs
     from server.commands._common import know_rulesets, run_async
@@ -108,7 +110,11 @@ async def _run(config: Config, ruleset: str, sample: str, variant: str, fill: bo
             await opening_fight(server, rules.name, sample, variant, screen)
         async with AsyncExitStack() as stack:
             pilots = await open_table(server, stack, rules.name, sample, variant, fill, think, screen)
-            screen.line("The table waits; a pilot plays the GM's side. Ctrl-C stops the server, the table is kept.", "dim")
+            for other in [] if ruleset else _table.others(rules.name):
+                pilots += await open_table(server, stack, other, "", "", fill, think, screen)
+            screen.line()
+            screen.line("Open a link in a browser, or in a terminal with: dustup play 'LINK'. Each is good for one person.")
+            screen.line("A pilot plays the GM's side. Ctrl-C stops the server; the tables are kept.", "dim")
             # Until the server is told to stop, which cancels this; a pilot whose table was deleted ends alone.
             await asyncio.gather(*pilots, return_exceptions=True)
             await asyncio.get_running_loop().create_future()
@@ -156,7 +162,7 @@ async def open_table(
     from dustup import Pilot
     from server.commands import _table
 
-    rules = engine.ruleset(ruleset)
+    rules, sample = _table.pick(ruleset, sample)
     title = f"{rules.title}: {_table.samples(rules)[sample].rstrip('.')}"
     session_id = await _table.make_table(server, engine.Setup(ruleset=ruleset, sample=sample, variant=variant, name=title))
     seats = (await server.registry.get(session_id)).session.seats.values()
@@ -178,9 +184,7 @@ async def open_table(
         code = await server.invites.create(session_id, seat=seat.id, ttl_ms=INVITE_MS, by="host")
         link = f"{server.url}/#{code}"
         names = ", ".join(_name(server, session_id, combatant) for combatant in seat.controls)
-        screen.line(f"  {seat.name}'s seat{f' ({names})' if names else ''}, good for one person:")
-        screen.line(f"    in a browser:  {link}")
-        screen.line(f"    in a terminal: dustup play '{link}'")
+        screen.line(f"  {seat.name}{f' ({names})' if names else ''}: {link}")
     return pilots
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+import engine
 from tests.integration.raw import RawClient
 from tests.support.command_line import Running, dustup, output, refused, started
 
@@ -141,9 +142,8 @@ async def test_a_server_on_a_redis_says_where_its_tables_are_without_the_passwor
 
 
 async def link_of(server: Running, seat: str) -> str:
-    """The terminal link printed for a seat."""
-    await server.line(rf"^ +{seat}'s seat")
-    found = re.search(r"dustup play '(\S+)'", await server.line("dustup play"))
+    """The link printed for a seat of the first table."""
+    found = re.search(r": (http\S+)$", await server.line(rf"^ +{seat} \("))
     assert found
     return found[1]
 
@@ -166,14 +166,16 @@ async def test_run_plays_a_fight_checks_its_dice_and_leaves_a_table_that_can_be_
         assert "cannot be used" in again.stdout
         assert await server.end(signal.SIGINT) == 0
     listed = output("session", "list", "--data", tmp_path / "data")
-    assert len(listed.splitlines()) == 1, "the opening fight's table is gone, the one to join is kept"
+    assert "Opening fight" not in listed
+    playable = [name for name in engine.names() if engine.ruleset(name).samples]
+    assert len(listed.splitlines()) == len(playable), "the opening fight's table is gone, one to join of each ruleset is kept"
 
 
 async def test_run_fills_every_seat_but_one_when_asked(tmp_path):
-    async with started("run", "--store", "memory", "--port", "0", "--skip-fight", "--fill", "--think", "0") as server:
+    async with started("run", "--store", "memory", "--port", "0", "--ruleset", "duel", "--skip-fight", "--fill", "--think", "0") as server:
         ann = await link_of(server, "Ann")
-        await server.line("The table waits")
-        assert not any("Ben's seat" in line for line in server.seen)
+        await server.line("Open a link")
+        assert not any("Ben (" in line for line in server.seen)
         # Ann ends her turn; whatever the pilots then do, the turn comes back to her.
         script = 'raw {"type": "turn.end", "combatant": "c1"}\nwait\nquit\n'
         played = dustup("play", ann, stdin=script)
