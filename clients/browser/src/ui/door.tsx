@@ -159,7 +159,7 @@ function Create({ sit }: { sit(seat: Seat): void }) {
       (told) => {
         const found = told["rulesets"] as Ruleset[];
         setRulesets(found);
-        setChosen(found.find((each) => each.name === "wasteland")?.name ?? found[0]?.name ?? "");
+        setChosen(found[0]?.name ?? "");
       },
       (error: unknown) => setTrouble(textOf(error)),
     );

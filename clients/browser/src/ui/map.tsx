@@ -195,9 +195,10 @@ function WayLine({ plan: { boxes }, way }: { plan: Plan; way: Way & { cost?: num
 
 function ReachLine({ from, to }: { from: { x: number; y: number } | null; to: { x: number; y: number } | null }) {
   if (!from || !to) return null;
-  // Bowed, so that it is seen also between two with somebody in the middle.
-  const bow = Math.abs(from.y - to.y) < 4 ? -30 : 0;
-  return <path class="reach" d={`M${from.x} ${from.y}Q${(from.x + to.x) / 2} ${(from.y + to.y) / 2 + bow} ${to.x} ${to.y}`} />;
+  // Bowed, so that it passes beside names, and beside whoever stands in the middle.
+  const bow = Math.abs(from.x - to.x) < 4 ? { x: 52, y: 0 } : Math.abs(from.y - to.y) < 4 ? { x: 0, y: -34 } : { x: 0, y: 0 };
+  const middle = { x: (from.x + to.x) / 2 + bow.x, y: (from.y + to.y) / 2 + bow.y };
+  return <path class="reach" d={`M${from.x} ${from.y}Q${middle.x} ${middle.y} ${to.x} ${to.y}`} />;
 }
 
 const press =

@@ -119,6 +119,7 @@ export function OrderSheet({ order, picks, at, setPicks, give, cancel }: SheetPr
   const [odds, setOdds] = useState<Told | null>(null);
   const [trouble, setTrouble] = useState("");
   const main = useRef<HTMLButtonElement>(null);
+  const sheet = useRef<HTMLFormElement>(null);
   const result = commandOf(order, picks);
   const command = "command" in result ? result.command : null;
   const asked = command && order.odds ? JSON.stringify(command) : "";
@@ -133,11 +134,16 @@ export function OrderSheet({ order, picks, at, setPicks, give, cancel }: SheetPr
       isCurrent = false;
     };
   }, [asked, at]);
-  useEffect(() => main.current?.focus(), [keyOf(order)]);
+  useEffect(() => {
+    sheet.current?.scrollIntoView({ block: "nearest" });
+    // Ready to be done by Enter; but what it would do must stay in sight.
+    main.current?.focus({ preventScroll: true });
+  }, [keyOf(order)]);
   const lacks = "lacks" in result ? order.params?.find(({ name }) => name === result.lacks) : undefined;
   return (
     <form
       class="sheet"
+      ref={sheet}
       aria-label={names.option(order as never)}
       onSubmit={(event) => {
         event.preventDefault();

@@ -217,13 +217,7 @@ export function TablePage({ game, looks, leave }: { game: Game; looks: Looks; le
           {paused && <p class="notice">{t("head.paused")}</p>}
           <Prompts own={own} others={others} />
           <div class={order ? "order-area open" : "order-area"}>
-            <OrderList
-              orders={game.options}
-              picked={picked ? keyOf(picked.order) : ""}
-              about={about}
-              forget={() => setAbout("")}
-              pick={pick}
-            />
+            <OrderList orders={offers} picked={picked ? keyOf(picked.order) : ""} about={about} forget={() => setAbout("")} pick={pick} />
             {order && (
               <OrderSheet
                 order={order}
