@@ -51,7 +51,7 @@ def begin(step: Step, owner: Owner, record: Assault) -> None:
     target = step.combatants.get(record.target)
     if by.hidden:
         step.change("combatants", by.id, hidden=False)  # an attack gives away where it came from
-    if target is not None and not target.shot_at:
+    if target is not None and not target.shot_at and _lays(target):
         step.change("combatants", target.id, shot_at=True)
     waiting = ready.waiting(step, "attacks", by)
     if waiting:
@@ -62,6 +62,11 @@ def begin(step: Step, owner: Owner, record: Assault) -> None:
         ready.interrupt(step, owner, waiting, by.id)
         return
     _parry(step, owner, record)
+
+
+def _lays(s: Survivor) -> bool:
+    """Whether somebody carries charges: being attacked makes it harder to lay one, and matters for nothing else."""
+    return any(one.id in ("placed", "mine") for weapon in s.weapons for one in weapon.qualities)
 
 
 def _recheck(step: Step, record: Assault) -> Assault | None:

@@ -333,7 +333,7 @@ class Injury(Part, frozen=True, kw_only=True):
 
 
 class Turn(Part, frozen=True, kw_only=True):
-    """What the running turn has used. `begun` after its first action; `aimed` waits for the first attack roll."""
+    """What the running turn (of this `round`) has used. `begun` after its first action; `aimed` waits for the first attack roll."""
 
     minors: Small = 0
     majors: Small = 0
@@ -345,6 +345,7 @@ class Turn(Part, frozen=True, kw_only=True):
     """No normal actions this turn: each one is bought."""
     frozen: bool = False
     """No actions at all this turn."""
+    round: Small = 0
     bleeds: bool = False
     """It began with an open wound of the torso, so it ends with bleeding."""
 
@@ -411,7 +412,7 @@ class Survivor(Combatant, frozen=True, kw_only=True):
     mark: str = ""
     """Aim with a recon weapon marked this target: the next ally to attack it re-rolls 1d20."""
     shot_at: bool = False
-    """Attacked since the own last turn."""
+    """Attacked since the own last turn, with charges to lay."""
     dash: Small = 0
     """Defense that a perk gives after Sprint, until the own next turn."""
     xp: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 0

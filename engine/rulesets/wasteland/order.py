@@ -9,7 +9,7 @@ from engine.commands import GmEncounter
 from engine.rejected import Rejected, unknown
 from engine.rulesets import Answered
 from engine.rulesets.wasteland import perks, pools
-from engine.rulesets.wasteland.model import Survivor
+from engine.rulesets.wasteland.model import Survivor, Turn
 from engine.rulesets.wasteland.pending import Ties
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Encounter
@@ -102,8 +102,8 @@ def _begin(step: Step, encounter_id: str, ranked: tuple[tuple[str, int], ...], f
     step.change("encounters", encounter_id, order=order, initiative=ranked, acted=acted, round=0 if opening else 1)
     for one in order:
         s: Survivor = step.combatants[one]
-        if s.used or s.shot_at or s.ready is not None or s.promise is not None:
-            step.change("combatants", one, used=(), shot_at=False, ready=None, promise=None)
+        if s.used or s.shot_at or s.turn.begun or s.ready is not None or s.promise is not None:
+            step.change("combatants", one, used=(), shot_at=False, turn=Turn(), ready=None, promise=None)
         pools.gain(step, s, perks.bonus(s, "aggressive"))
     if opening:
         step.about(first, "wasteland.opening", f"{step.name(first)} opens the fight.", encounter=encounter_id, combatant=first)

@@ -20,9 +20,12 @@ from engine.talk import fact
 
 def turn_started(step: Step, s: Survivor) -> None:
     """What ends with the own next turn ends; then the dangers of the place and, for the dying, the test against death."""
-    turn = Turn(stunned=s.stunned, frozen=s.frozen, bleeds=bool(s.injuries) and body.suffers(s, "torso"))
-    step.change("combatants", s.id, turn=turn, guard=0, dash=0, mark="")
     encounter = turns.encounter_of(step, s)
+    number = 0 if encounter is None else encounter.round
+    if s.turn.begun and s.turn.round == number:
+        return  # It was cut off, or put off, in the middle: it goes on with what it has left.
+    turn = Turn(round=number, stunned=s.stunned, frozen=s.frozen, bleeds=bool(s.injuries) and body.suffers(s, "torso"))
+    step.change("combatants", s.id, turn=turn, guard=0, dash=0, mark="")
     if encounter is None:
         return
     ready.expire(step, s, encounter)
