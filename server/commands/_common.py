@@ -49,14 +49,15 @@ def know_rulesets(only: str = "") -> None:
 
     `only`: no other one is needed, so none is loaded. One that cannot be loaded is named on standard error; the others are there.
     """
-    if only in engine.names() or (engine.names() and not only):
+    known = engine.names()
+    if only in known:
         return
     try:
         project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
         points = project["project"]["entry-points"]["dustup.rulesets"]
     except (OSError, KeyError, tomllib.TOMLDecodeError):
         return
-    for ruleset in [only] if only in points else points:
+    for ruleset in [only] if only in points else [name for name in points if name not in known]:
         module, _, name = points[ruleset].partition(":")
         try:
             engine.register(getattr(importlib.import_module(module), name))

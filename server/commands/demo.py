@@ -30,7 +30,7 @@ Exit codes: 0 the fight was played and every die is as it should be,
 
 
 @click.command("demo", epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--ruleset", metavar="NAME", default="duel", show_default=True, help="Any installed ruleset.")
+@click.option("--ruleset", metavar="NAME", default="", help="Any installed ruleset. [the smallest]")
 @click.option("--sample", metavar="NAME", default="", help="One of the ruleset's ready tables. [the first]")
 @click.option("--variant", metavar="NAME", default="", help="A variant of the ruleset.")
 @click.option("--seed", metavar="N", type=click.IntRange(0, 2**53 - 1), default=None, help="Play the same fight as every time with this N.")
@@ -80,6 +80,7 @@ async def _demo(
     from server.config import load
 
     quiet_logs()
+    ruleset = ruleset or _table.DEFAULT_RULESET
     know_rulesets(ruleset)
     rules, sample = _table.pick(ruleset, sample)
     no_limits = {f"limits.{name}": 0 for name in ("seat_rate", "session_rate", "address_rate", "address_connections")}

@@ -201,7 +201,7 @@ def _seat_lines(view: Mapping[str, Any]) -> list[str]:
 
 
 @session.command("create", cls=SettingsCommand, context_settings=CONTEXT)
-@click.option("--ruleset", metavar="NAME", default=None, help="Any installed ruleset. [duel]")
+@click.option("--ruleset", metavar="NAME", default=None, help="Any installed ruleset. [the smallest]")
 @click.option("--sample", metavar="NAME", default=None, help="One of its ready tables.")
 @click.option("--variant", metavar="NAME", default=None, help="One of its variants.")
 @click.option("--option", "switches", metavar="NAME=VALUE", multiple=True, help="One of its switches; may be given several times.")
@@ -224,8 +224,9 @@ def create(
 ) -> None:
     """Make a table; its id goes to standard output."""
     from server.commands._common import offline, run_async
+    from server.commands._table import DEFAULT_RULESET
 
-    fields: dict[str, Any] = _setup_file(file) if file is not None else {"ruleset": "duel"}
+    fields: dict[str, Any] = _setup_file(file) if file is not None else {"ruleset": DEFAULT_RULESET}
     named = {"ruleset": ruleset, "sample": sample, "variant": variant, "name": name, "encounter": encounter, "physical": physical}
     fields |= {key: value for key, value in named.items() if value is not None}
     if switches:
