@@ -208,6 +208,9 @@ def _durable(info: Any, settings: dict[str, str | None]) -> list[Finding]:
     on = settings["appendonly"] == "yes" if settings["appendonly"] is not None else bool(int(info.get("aof_enabled", 0)))
     if not on:
         findings.append(Finding("Persistence", "fail", "its append-only file is off: a restart loses tables", "set `appendonly yes`"))
+    elif settings["appendfsync"] == "everysec":
+        text = "append-only file on, appendfsync everysec: killed while its disk is slow, it can lose acknowledged actions"
+        findings.append(Finding("Persistence", "warn", text, "where that matters, set `appendfsync always` and --durability always"))
     else:
         findings.append(Finding("Persistence", "ok", f"append-only file on, appendfsync {settings['appendfsync'] or 'unknown'}"))
     if str(info.get("rdb_last_bgsave_status", "ok")) != "ok" or str(info.get("aof_last_write_status", "ok")) != "ok":
