@@ -32,13 +32,10 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[engine.Ru
     """The installed package as this process finds it, by its entry point alone."""
     monkeypatch.syspath_prepend(str(tutorial.install(tmp_path)))
     before = {name: sys.modules.pop(name) for name in [tutorial.entry_point()[1]] if name in sys.modules}
-    was = rulesets._found.pop(tutorial.NAME, None)
     yield engine.ruleset(tutorial.NAME)
     del rulesets._found[tutorial.NAME]
     sys.modules.pop(tutorial.entry_point()[1])
     sys.modules.update(before)
-    if was is not None:
-        engine.register(was)
 
 
 def test_the_page_is_a_whole_ruleset_in_under_150_lines() -> None:

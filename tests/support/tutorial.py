@@ -40,14 +40,14 @@ def entry_point() -> tuple[str, str, str]:
 
 
 def load() -> engine.Ruleset:
-    """The ruleset in this process, registered by hand."""
-    name, module_name, attribute = entry_point()
+    """The ruleset in this process, not yet registered."""
+    _, module_name, attribute = entry_point()
     if module_name not in sys.modules:
         module = ModuleType(module_name)
         sys.modules[module_name] = module  # its types are looked up by their module's name
         exec(compile(source(), str(PAGE), "exec"), module.__dict__)
-        engine.register(getattr(module, attribute))
-    return engine.ruleset(name)
+    rules: engine.Ruleset = getattr(sys.modules[module_name], attribute)
+    return rules
 
 
 def install(folder: Path) -> Path:
