@@ -76,9 +76,12 @@ def apply(rules: Ruleset, session: Session, act: Act, *, now_ms: int, dice: Dice
     except Rejected:
         raise
     except StepLimit as problem:
-        raise Rejected("internal", f"This command grew out of bounds and was not done: {problem}.") from problem
+        raise Rejected(
+            "internal", f"The ruleset '{rules.name}' let this command grow out of bounds; it was not done: {problem}."
+        ) from problem
     except Exception as problem:
-        raise Rejected("internal", "The rules failed on this command; nothing was changed. The host's log says more.") from problem
+        text = f"The ruleset '{rules.name}' failed on this command; nothing was changed. The host's log says more."
+        raise Rejected("internal", text) from problem
 
 
 def _apply(rules: Ruleset, session: Session, act: Act, now_ms: int, dice: Dice, past: Past | None) -> tuple[Session, Entry]:

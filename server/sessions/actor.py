@@ -375,6 +375,7 @@ class Actor:
                     return Refusal("stale", f"The table has changed since version {job.at}.", before.v, {"at": job.at})
                 act = Act(by=job.by, command=job.command, id=job.action, stamp=ids.stamp())
                 after, entry = engine.apply(self.rules, before, act, now_ms=self._clock.now_ms(), dice=ledger.dice, past=past)
+                data = engine.encode_entry(entry)  # fails on what rules put into the state that no log can hold
         except Rejected as refusal:
             if refusal.code == "internal":
                 self._metrics.engine_errors.inc()
@@ -383,12 +384,11 @@ class Actor:
         except TooSlow as problem:
             self._metrics.engine_errors.inc()
             self.log.error("a command took too long", by=job.by, v=before.v, ms=problem.ms, command=repr(job.command)[:500])
-            return Refusal("internal", "This command took the rules too long and was not done; nothing was changed.", before.v)
+            return Refusal("internal", f"The ruleset '{self.rules.name}' took too long over this command; nothing was changed.", before.v)
         except Exception as problem:
             self._metrics.engine_errors.inc()
             self.log.error("the rules failed", by=job.by, v=before.v, command=repr(job.command)[:500], exc_info=problem)
-            return Refusal("internal", "The rules failed on this command; nothing was changed.", before.v)
-        data = engine.encode_entry(entry)
+            return Refusal("internal", f"The ruleset '{self.rules.name}' failed on this command; nothing was changed.", before.v)
         if len(data) > LARGE and (outgrown := too_large(after, entry)):
             text = f"That would make {outgrown} larger than a message to a client can be; it was not done."
             return Refusal("limit", text, before.v, {"bytes": MAX_ENTITY})

@@ -73,6 +73,7 @@ class Broken(BaseRuleset):
             "forever": _loop_forever,
             "forever-catching": _loop_and_catch,
             "slow": _long_but_ends,
+            "unserialisable": lambda: step.change("table", "", name=object()),
             "well": lambda: None,
         }
         hows[command.how]()
@@ -104,7 +105,7 @@ def broken() -> Iterator[Broken]:
 SEATS = (engine.setup.SeatSetup(id="gm", role="gm"), engine.setup.SeatSetup(id="ann"), engine.setup.SeatSetup(id="ben"))
 
 
-@pytest.mark.parametrize("how", ["raise", "recursion", "events", "forever", "forever-catching", "slow"])
+@pytest.mark.parametrize("how", ["raise", "recursion", "events", "forever", "forever-catching", "slow", "unserialisable"])
 async def test_a_command_that_breaks_the_rules_code_changes_nothing(
     node: Server, make_table: MakeTable, seat: Join, broken: Broken, how: str
 ) -> None:
@@ -115,6 +116,7 @@ async def test_a_command_that_breaks_the_rules_code_changes_nothing(
     before = actor.session
     refused = await ann.do(session, "a.1", {"type": "break", "how": how})
     assert (refused["t"], refused["code"], refused["v"]) == ("error", "internal", before.v)
+    assert "'broken'" in refused["text"], "the error names the ruleset"
     assert actor.session == before
     assert await node.store.top(session) == (before.v, before.stamp)
     assert (await other.do(elsewhere, "o.1", {"type": "chat", "text": "nothing noticed"}))["t"] == "ack"
