@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from engine import turns
 from engine.rejected import Rejected, unknown
-from engine.rulesets.wasteland import aid, attack, body, derived, ground, moving, perks, telling, testflow, turnflow
+from engine.rulesets.wasteland import aid, attack, body, derived, ending, ground, moving, perks, telling, testflow, turnflow
 from engine.rulesets.wasteland.commands import (
     Assist,
     Attack,
@@ -145,7 +145,7 @@ def rally(step: Step, command: Rally, *, granted: bool = False, helps: tuple[Hel
     pair = Pair(attribute=command.attribute, skill=command.skill)
     if (pair.attribute, pair.skill) not in RALLY_PAIRS and not step.is_gm:
         raise Rejected("forbidden", "Another pair is the GM's to allow: they can ask for the test themselves.", needs="gm")
-    frame = Frame(pair=pair, difficulty=0, action="free" if granted else "major", then="rally")
+    frame = Frame(pair=pair, difficulty=0, action="free" if granted else "major", then="rally", asked=not granted)
     testflow.throw_pool(step, testflow.open_test(step, s, "Rally", frame, helps), s, "lead", command)
 
 
@@ -158,6 +158,7 @@ def defend(step: Step, command: Defend, *, granted: bool = False, helps: tuple[H
         action="free" if granted else "major",
         then="defend",
         ap=command.ap,
+        asked=not granted,
     )
     testflow.throw_pool(step, testflow.open_test(step, s, "Defend", frame, helps), s, "lead", command)
 
@@ -259,6 +260,8 @@ def hazard(step: Step, command: GmHazard) -> None:
         else:
             what = command.text or "a hazard"
             ground.harm(step, one, what, command.dice * command.times, command.damage, command.effects, whole=command.whole_body)
+        if body.able(s) and not body.able(step.combatants[one]):
+            ending.over_for(step, one)
 
 
 def modify(step: Step, command: GmModify) -> None:

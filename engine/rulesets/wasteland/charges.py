@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engine import gm, turns
 from engine.rejected import Rejected
-from engine.rulesets.wasteland import checks, derived, ground, saves, targeting, testflow, turnflow
+from engine.rulesets.wasteland import body, checks, derived, ending, ground, saves, targeting, testflow, turnflow
 from engine.rulesets.wasteland.commands import Place
 from engine.rulesets.wasteland.model import Frame, Pair, Survivor, Trap, Weapon
 from engine.rulesets.wasteland.switches import switch
@@ -119,6 +119,9 @@ def explode(step: Step, thing_id: str, tripper: str = "") -> None:
         ground.exposed(step, one, weapon, total, symbols, whole=False, by=trap.by if trap.by in step.combatants else "")
     if thing_id in step.combatants:
         gm.take_out(step, step.combatants[thing_id])
+    for one in caught:
+        if one in step.combatants and not body.able(step.combatants[one]):
+            ending.over_for(step, one)
 
 
 def escaped(step: Step, thing_id: str) -> None:

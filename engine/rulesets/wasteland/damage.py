@@ -10,9 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine import zones
+from engine import turns, zones
 from engine.rulesets.wasteland import body, checks, derived, perks, saves, tables, telling
 from engine.rulesets.wasteland.model import Injury, Survivor
+from engine.rulesets.wasteland.pending import Passing
 from engine.rulesets.wasteland.switches import switch
 from engine.session import Session
 from engine.step import Step
@@ -198,6 +199,18 @@ def wound(
     step.change("combatants", s.id, **fields)
     if made:
         _consequences(step, s.id, made)
+    if falls:
+        _loses_turn(step, s.id)
+
+
+def _loses_turn(step: Step, combatant_id: str) -> None:
+    """Who falls in the own turn has no more of it; once what goes on is done, the turn passes."""
+    s: Survivor = step.combatants[combatant_id]
+    encounter = turns.encounter_of(step, s)
+    if encounter is None or encounter.current != s.id or s.out:
+        return
+    if any(body.able(step.combatants[one]) for one in encounter.order if one in step.combatants):
+        step.push(("encounters", encounter.id), Passing(by=s.id))
 
 
 def _consequences(step: Step, combatant_id: str, injuries: tuple[Injury, ...]) -> None:
@@ -228,6 +241,7 @@ def fall_asleep(step: Step, combatant_id: str) -> None:
     s: Survivor = step.combatants[combatant_id]
     step.change("combatants", s.id, unconscious=True, prone=True, wakes=step.table.clock + 60, ready=None, promise=None)
     step.about(s.id, "wasteland.asleep", f"{s.name} falls asleep.", combatant=s.id)
+    _loses_turn(step, s.id)
 
 
 def _after_wound(step: Step, before: Survivor, now: Survivor) -> None:

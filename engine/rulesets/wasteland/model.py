@@ -467,7 +467,7 @@ class Frame(Part, frozen=True, kw_only=True):
     at: str = ""
     wake: bool = False
     asked: bool = True
-    """Whether AP may still be spent by answering; False where the command said it all."""
+    """Whether AP, and Luck on a readied action, may still be spent by answering; False where the command said it all."""
     vision: bool = False
     """It relies on sight."""
     extra: Small = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine import turns, zones
 from engine.rejected import Rejected, unknown
-from engine.rulesets.wasteland import body, charges, derived, ground, perks, pools, ready, telling, turnflow
+from engine.rulesets.wasteland import body, charges, derived, ending, ground, perks, pools, ready, telling, turnflow
 from engine.rulesets.wasteland.commands import Aim, Move, Sprint
 from engine.rulesets.wasteland.model import Survivor
 from engine.rulesets.wasteland.pending import Landing
@@ -147,6 +147,8 @@ def land(step: Step, record: Landing) -> None:
     if record.stage == "enter":
         ground.suffer_place(step, s.id)
         s = step.combatants[s.id]
+        if not body.able(s):
+            ending.over_for(step, s.id)
         if not s.out and charges.tripped(step, s):
             encounter = turns.encounter_of(step, s)
             if encounter is not None:

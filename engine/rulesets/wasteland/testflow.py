@@ -373,7 +373,10 @@ def _decided(step: Step, test_id: str, passed: bool) -> None:
 def cast(step: Step, test_id: str, throws: tuple[Throw, ...], side: Any) -> None:
     """The pools lie on the table: ask who has Luck whether to re-roll, else go on to the result."""
     owner = ("tests", test_id)
-    asked = tuple(prompt for one in throws if (prompt := luck.ask_d20(step, owner, one)))
+    frame: Frame = step.tests[test_id].frame
+    # A readied Defend or Rally comes between a declaration and its dice, so its own dice wait for nobody.
+    at_once = frame.then in ("defend", "rally") and not frame.asked
+    asked = () if at_once else tuple(prompt for one in throws if (prompt := luck.ask_d20(step, owner, one)))
     if asked:
         step.push(owner, Casting(prompts=asked, test=test_id, throws=throws, side=side))
     else:

@@ -32,7 +32,7 @@ def turn_started(step: Step, s: Survivor) -> None:
     charges.tick(step, encounter)
     ground.suffer_place(step, s.id)
     now: Survivor = step.combatants[s.id]
-    if now.out or encounter.id not in step.encounters:
+    if encounter.id not in step.encounters or (not body.able(now) and body.able(s) and ending.over(step, encounter.id)) or now.out:
         return
     if not body.able(now):
         if any(body.able(step.combatants[one]) for one in encounter.order if one in step.combatants):
