@@ -235,26 +235,34 @@ const ZoneBox = memo(({ zone, box, far, here, state, count, touch }: ZoneProps) 
   ];
   const room = Math.floor(box.width / 7.6);
   return (
-    <g
-      class={`zone ${state} ${here ? "here" : ""} ${zone.hidden ? "hidden" : ""}`}
-      data-zone={zone.id}
-      role="button"
-      tabIndex={-1}
-      data-rove
-      aria-label={label.filter(Boolean).join(", ")}
-      aria-pressed={state === "chosen"}
-      onClick={() => touch(zone.id)}
-      onKeyDown={press(() => touch(zone.id))}
-    >
-      <rect x={box.x} y={box.y} width={box.width} height={box.height} rx="12" />
-      <text class="zone-name" x={box.x + 12} y={box.y + 21}>
+    <g class={`zone ${state} ${here ? "here" : ""} ${zone.hidden ? "hidden" : ""}`} data-zone={zone.id}>
+      <rect
+        x={box.x}
+        y={box.y}
+        width={box.width}
+        height={box.height}
+        rx="12"
+        role="button"
+        tabIndex={-1}
+        data-rove
+        aria-label={label.filter(Boolean).join(", ")}
+        aria-pressed={state === "chosen"}
+        onClick={() => touch(zone.id)}
+        onKeyDown={press(() => touch(zone.id))}
+      />
+      <text aria-hidden="true" class="zone-name" x={box.x + 12} y={box.y + 21}>
         {cut(zone.name, room)}
       </text>
-      <text class="zone-far" x={box.x + 12} y={box.y + 37}>
+      <text aria-hidden="true" class="zone-far" x={box.x + 12} y={box.y + 37}>
         {cut([far, ...notes].filter(Boolean).join(t("list.dot")), Math.floor(box.width / 6.2))}
       </text>
       {(zone.covers ?? []).map((cover, at, all) => (
-        <g key={cover.id} class="cover" transform={`translate(${box.x + 12} ${box.y + box.height - 12 - (all.length - 1 - at) * COVER})`}>
+        <g
+          key={cover.id}
+          aria-hidden="true"
+          class="cover"
+          transform={`translate(${box.x + 12} ${box.y + box.height - 12 - (all.length - 1 - at) * COVER})`}
+        >
           <path d="M5 -10 10 -8V-4c0 3-2 5-5 6-3-1-5-3-5-6v-4Z" />
           <text x="16" y="0">
             {cut(cover.name, room - 3)}
@@ -309,23 +317,7 @@ const Token = memo((props: TokenProps) => {
     entity["hidden"] && "hidden",
   ];
   return (
-    <g
-      class={classes.filter(Boolean).join(" ")}
-      data-combatant={id}
-      role="button"
-      tabIndex={-1}
-      data-rove
-      aria-label={label.join(", ")}
-      aria-pressed={state === "chosen"}
-      transform={`translate(${x} ${y})`}
-      onClick={() => props.touch(id)}
-      onKeyDown={press(() => props.touch(id))}
-      onMouseEnter={() => props.hover(id)}
-      onMouseLeave={() => props.hover("")}
-      onFocus={() => props.hover(id)}
-      onBlur={() => props.hover("")}
-    >
-      <title>{name}</title>
+    <g class={classes.filter(Boolean).join(" ")} data-combatant={id} transform={`translate(${x} ${y})`}>
       <circle class="halo" r={R + 7} />
       <circle class="disc" r={R} />
       {health && (
@@ -339,19 +331,34 @@ const Token = memo((props: TokenProps) => {
           />
         </>
       )}
-      <text class="letters" y="5" text-anchor="middle">
+      <text aria-hidden="true" class="letters" y="5" text-anchor="middle">
         {initials(name)}
       </text>
       {entity["out"] && <path class="cross" d="M-11 -11 11 11M11 -11 -11 11" />}
-      {cover && (
+      {cover !== "" && (
         <g class="behind" transform="translate(13 -13)">
           <circle r="8" />
           <path d="M0 -5 4 -3.500V0c0 2.500-1.600 4-4 5-2.400-1-4-2.500-4-5v-3.500Z" />
         </g>
       )}
-      <text class="token-name" y={R + 17} text-anchor="middle">
+      <text aria-hidden="true" class="token-name" y={R + 17} text-anchor="middle">
         {short(name, 12)}
       </text>
+      <circle
+        class="hit"
+        r={R + 7}
+        role="button"
+        tabIndex={-1}
+        data-rove
+        aria-label={label.join(", ")}
+        aria-pressed={state === "chosen"}
+        onClick={() => props.touch(id)}
+        onKeyDown={press(() => props.touch(id))}
+        onMouseEnter={() => props.hover(id)}
+        onMouseLeave={() => props.hover("")}
+        onFocus={() => props.hover(id)}
+        onBlur={() => props.hover("")}
+      />
     </g>
   );
 });

@@ -116,19 +116,21 @@ interface SheetProps {
 export function OrderSheet({ order, picks, at, setPicks, give, cancel }: SheetProps) {
   const { t, names } = useWords();
   const game = useGame();
-  const [odds, setOdds] = useState<Told | null>(null);
+  const [answer, setAnswer] = useState<{ asked: string; told: Told } | null>(null);
   const [trouble, setTrouble] = useState("");
   const main = useRef<HTMLButtonElement>(null);
   const sheet = useRef<HTMLFormElement>(null);
   const result = commandOf(order, picks);
   const command = "command" in result ? result.command : null;
   const asked = command && order.odds ? JSON.stringify(command) : "";
+  // Chances of another choice than the one shown would mislead.
+  const odds = answer?.asked === asked ? answer.told : null;
   useEffect(() => {
-    if (!asked) return setOdds(null);
+    if (!asked) return;
     let isCurrent = true;
     game.odds(JSON.parse(asked) as { type: string }).then(
-      (told) => isCurrent && (setOdds(told), setTrouble("")),
-      (error: unknown) => isCurrent && (setOdds(null), setTrouble(textOf(error))),
+      (told) => isCurrent && (setAnswer({ asked, told }), setTrouble("")),
+      (error: unknown) => isCurrent && (setAnswer(null), setTrouble(textOf(error))),
     );
     return () => {
       isCurrent = false;
