@@ -149,6 +149,8 @@ class Assault(Pending, frozen=True, kw_only=True, tag="assault"):
     """Who assists, with what."""
     zone: str = ""
     """Blast: the zone that is attacked, `target` being empty."""
+    failed: bool = False
+    """A blast whose test failed: half of the dice, no effects."""
     more: tuple[str, ...] = ()
     """Bombard: further zones."""
     pull: str = ""

@@ -104,6 +104,23 @@ SITUATIONS: dict[str, dict[str, Any]] = {
     "radiation": {"kind": "radiation", "dice": 3, "target": {"max_hp": 5}},
     "immune": {"kind": "poison", "target": {"immune": ["poison"]}},
     "cover": {"cover": (1, ("torso", "legL", "legR")), "dice": 2},
+    "prone behind cover": {"cover": (1, ("torso", "head")), "dice": 2, "target": {"prone": True, "defense": 2}},
+    "prone behind cover by effects": {
+        "cover": (2, ("torso",)),
+        "dice": 1,
+        "target": {"prone": True, "defense": 2},
+        "options": {"cover_dr": "effects", "effect_face_damage": 0},
+    },
+    "two types": {
+        "kind": "energy",
+        "weapon": {"also": ["physical"]},
+        "dice": 3,
+        "target": {"dr": [{"at": "*", "physical": 2, "energy": 1}]},
+    },
+    "surge against a machine": {"weapon": {"qualities": [{"id": "surge"}]}, "target": {"body_type": "hover_robot"}, "dice": 3},
+    "from behind": {"target": {"unaware": True, "defense": 2}, "dice": 3},
+    "a thick skin": {"target": {"perks": [{"id": "thick_skin", "rank": 1}]}, "dice": 3},
+    "what goes on burning": {"effects": ({"id": "persistent"}, {"id": "stun"}, {"id": "freeze"}), "dice": 2},
     "a little creature": {"target": {"beast": {"body": 3, "little": True}, "max_hp": 9}, "dice": 3},
     "other readings": {
         "cover": (1, ("head",)),
