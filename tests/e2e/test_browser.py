@@ -99,8 +99,8 @@ async def test_a_guest_joins_by_invite_sees_the_scene_and_acts_by_keyboard_alone
     await sit(page, table["seats"]["ann"]["link"], "Anna")
     zones = await page.run("[...document.querySelectorAll('.zone-name')].map((one) => one.textContent)")
     assert sorted(zones) == ["the gate", "the loft", "the mill yard"]
-    said = "Object.fromEntries([...document.querySelectorAll('[data-combatant]')].map((one) => [one.dataset.combatant, one.querySelector('[role=button]').ariaLabel]))"
-    where = await page.run(said)
+    said = "[one.dataset.combatant, one.querySelector('[role=button]').ariaLabel]"
+    where = await page.run(f"Object.fromEntries([...document.querySelectorAll('[data-combatant]')].map((one) => {said}))")
     assert {who: text.split(", ")[:2] for who, text in where.items()} == {
         "c1": ["Reed", "the mill yard"],
         "c2": ["Wick", "the loft"],
@@ -225,7 +225,7 @@ async def test_the_language_changes_at_once_and_no_text_is_missing(http: aiohttp
     )
     assert await page.run(bare) == []
     await picture(page, "chinese")
-    await page.run("{" + choose % "'en'" + "}")
+    await page.run(choose % "en")
     await page.until("document.querySelector('.round').textContent === 'Round 1'")
     assert await page.run(bare) == []
 
@@ -360,7 +360,7 @@ async def test_a_spectator_finds_nothing_hidden_anywhere_in_the_page(http: aioht
 SERIOUS = """(async () => {
   const found = await axe.run(document, { resultTypes: ['violations'] });
   return found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + ' ' + failureSummary).join(' | '));
+    .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((one) => one.html.slice(0, 160) + ' ' + one.failureSummary).join(' | '));
 })()"""
 
 

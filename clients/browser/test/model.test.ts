@@ -7,7 +7,7 @@ import { mean, part, percent } from "../src/model/fractions.js";
 import { Heights } from "../src/model/heights.js";
 import { border, distances, plan, ranks } from "../src/model/layout.js";
 import { type Entry, Logbook } from "../src/model/logbook.js";
-import { type Order, commandOf, namedBy, proposals, touched } from "../src/model/orders.js";
+import { type Order, commandOf, keyOf, namedBy, proposals, touched } from "../src/model/orders.js";
 import * as scenes from "../src/model/scenes.js";
 
 test("a chance that is not certain never reads as certain", () => {
@@ -307,4 +307,9 @@ test("the scene editor keeps what it does not show, and takes ways along with th
   assert.deepEqual([fewer.edges, fewer.blind], [[], []]);
   assert.ok(!scenes.isJoined(scenes.join(draft, "a", "b", false), "a", "b"));
   assert.ok(!scenes.isBlind(scenes.blindfold(draft, "b", "a", false), "a", "b"));
+});
+
+test("two orders with one command but other things to choose are two", () => {
+  assert.notEqual(keyOf(STRIKE), keyOf({ ...STRIKE, params: STRIKE.params!.slice(1) }));
+  assert.equal(keyOf(STRIKE), keyOf({ ...STRIKE, text: "Said otherwise" }));
 });

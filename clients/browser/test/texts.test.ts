@@ -75,6 +75,9 @@ test("places are filled, doubled braces stand for one, and a missing value leave
   assert.equal(names.message("event", { type: "turn.started", text: "Somebody's turn." }), "Somebody's turn.");
   assert.equal(names.message("event", { type: "nobody.knows", text: "As it is." }), "As it is.");
   assert.equal(names.combatant("c3"), "Junk ·2");
+  assert.equal(names.choice("target", { value: "c3", text: "Junk, difficulty 1" }), "Junk ·2, difficulty 1");
+  assert.equal(names.choice("near", { value: ["c2"], text: "Junk" }), "Junk ·1");
+  assert.equal(names.choice("target", { value: "c1", text: "Reed" }), "Reed");
 });
 
 test("names of objects' own functions are no texts", () => {

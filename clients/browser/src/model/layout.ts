@@ -75,7 +75,7 @@ export function ranks(zones: readonly string[], ways: readonly Way[]): string[][
 
 const GAP = 28;
 const EDGE = 2;
-const LEAST = 150;
+const LEAST = 138;
 
 /**
  * Boxes for a width in pixels: ranks side by side where they fit, else below one another. `heightOf(id, width)` says how high a

@@ -33,7 +33,7 @@ export type Picks = { readonly [param: string]: Value };
 
 /** What stays the same of an option when it is offered anew. */
 export function keyOf(order: Order): string {
-  return JSON.stringify([order.type, order.command]);
+  return JSON.stringify([order.type, order.command, (order.params ?? []).map(({ name }) => name)]);
 }
 
 export const same = (a: Value, b: Value): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

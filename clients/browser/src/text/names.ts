@@ -116,7 +116,12 @@ export class Names {
     const word = ["boolean", "string", "number"].includes(typeof value) ? this.texts.word("choice", `${owner}.${value}`) : null;
     if (word !== null) return word;
     const who = Array.isArray(value) && value.length === 1 ? value[0] : value;
-    return String(choice.text ?? value) + (typeof who === "string" ? this.mark(who) : "");
+    const text = String(choice.text ?? value);
+    const mark = typeof who === "string" ? this.mark(who) : "";
+    if (!mark) return text;
+    // "Junk picker, difficulty 1" names the second of three as "Junk picker ·2, difficulty 1".
+    const name = String(this.#view["combatants"]?.[String(who)]?.["name"]);
+    return text.includes(name) ? text.replace(name, () => name + mark) : text + mark;
   }
 
   param(param: { readonly name: string; readonly text?: unknown }): string {
