@@ -91,7 +91,7 @@ HANDLERS: Mapping[type, Callable[[Step, Any], None]] = {
 
 class Wasteland(BaseRuleset):
     name = "wasteland"
-    version = "1"
+    version = "2"
     title = "Wasteland"
     summary = "2d20 skill tests, Action Points and Luck, and fights with hit locations and combat dice."
     combatant_type = m.Survivor
