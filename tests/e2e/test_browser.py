@@ -213,10 +213,9 @@ async def test_the_language_changes_at_once_and_no_text_is_missing(http: aiohttp
     table = await new_table(http)
     await page.go(table["link"])
     await at_table(page)
-    choose = (
-        "const menu = document.querySelector('[name=language]'); menu.value = %s; menu.dispatchEvent(new Event('change', {bubbles: true}))"
-    )
-    await page.run("{" + choose % "'zh-TW'" + "}")
+    menu = "document.querySelector('[name=language]')"
+    choose = f"{menu}.value = '%s', {menu}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+    await page.run(choose % "zh-TW")
     await page.until("document.documentElement.lang === 'zh-TW' && document.querySelector('.round').textContent === '第 1 輪'")
     assert await page.until("[...document.querySelectorAll('.event p')].some((one) => one.textContent === '輪到 Reed。')")
     bare = (

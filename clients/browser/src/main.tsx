@@ -5,7 +5,7 @@ import { render } from "preact";
 import shared_en from "@terminal/ui.en.json" with { type: "json" };
 import shared_zh from "@terminal/ui.zh_TW.json" with { type: "json" };
 import messages from "@terminal/messages.zh_TW.json" with { type: "json" };
-import "./style.css";
+import "./styles/index.css";
 import { languages } from "./text/languages.js";
 import { App } from "./ui/app.js";
 

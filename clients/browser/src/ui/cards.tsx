@@ -3,7 +3,7 @@
  */
 import { card, sides } from "../model/card.js";
 import { memo, useWords } from "./context.js";
-import { level } from "./map.js";
+import { level } from "./map-parts.js";
 
 type Entity = { readonly [field: string]: any };
 

@@ -148,14 +148,14 @@ const Row = memo(({ id, entry, y, place, size }: RowProps) => {
       aria-posinset={place || undefined}
       aria-setsize={size}
     >
+      <small class="entry-when" title={entry.at ? new Date(entry.at).toLocaleString(texts.language.code) : undefined}>
+        {time} <span>#{entry.v}</span>
+      </small>
       <div class="entry-body">
         {(entry.events ?? []).map((event, at) => (
           <Event key={at} event={event} />
         ))}
       </div>
-      <small class="entry-when" title={entry.at ? new Date(entry.at).toLocaleString(texts.language.code) : undefined}>
-        {time} <span>#{entry.v}</span>
-      </small>
     </article>
   );
 });

@@ -25,9 +25,16 @@ export function OrderList({ orders, picked, about, forget, pick }: ListProps) {
   const concerns = about ? play.filter((order) => order.combatant === about || namedBy(order).has(about)) : [];
   const rest = concerns.length ? play.filter((order) => !concerns.includes(order)) : play;
   const several = new Set(play.flatMap(({ combatant }) => (combatant ? [combatant] : []))).size > 1;
+  // Two that read alike are told apart by what is to be chosen.
+  const hintOf = (order: Order): string => {
+    const twins = orders.filter((each) => each !== order && each.text === order.text && each.combatant === order.combatant);
+    const theirs = new Set(twins.flatMap(({ params }) => (params ?? []).map(({ name }) => name)));
+    const only = twins.length ? (order.params ?? []).filter(({ name }) => !theirs.has(name)) : [];
+    return only.map((param) => names.param(param)).join(t("list.dot"));
+  };
   const button = (order: Order, number?: number) => (
     <li key={keyOf(order)}>
-      <OrderButton order={order} number={number} picked={picked === keyOf(order)} several={several} pick={pick} />
+      <OrderButton order={order} number={number} picked={picked === keyOf(order)} several={several} hint={hintOf(order)} pick={pick} />
     </li>
   );
   let number = 0;
@@ -61,12 +68,14 @@ function OrderButton({
   number,
   picked,
   several,
+  hint,
   pick,
 }: {
   order: Order;
   number: number | undefined;
   picked: boolean;
   several: boolean;
+  hint: string;
   pick(order: Order): void;
 }) {
   const { names } = useWords();
@@ -84,6 +93,7 @@ function OrderButton({
       <span>
         {text}
         {who && !text.includes(who) && <small>{who}</small>}
+        {hint && <small>{hint}</small>}
       </span>
       <Cost order={order} />
       {order.params?.length ? <span aria-hidden="true">…</span> : null}
