@@ -91,7 +91,9 @@ def _apply(rules: Ruleset, session: Session, act: Act, now_ms: int, dice: Dice, 
         dispatch(step, act.command, past)
         after(step)
     except NeedFaces as need:
-        step = _suspend(Step(rules, session, dice, now_ms, act.by), act, need)
+        tried, step = step, Step(rules, session, dice, now_ms, act.by)
+        step.discard(tried)
+        _suspend(step, act, need)
     return step.finish(action_id=act.id, command=plain(act.command), stamp=act.stamp)
 
 
@@ -141,7 +143,7 @@ def dispatch(step: Step, command: Any, past: Past | None = None) -> None:
 # --- physical dice -----------------------------------------------------------------------------------------------------
 
 
-def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: str = "", faces: tuple[tuple[int, ...], ...] = ()) -> Step:
+def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: str = "", faces: tuple[tuple[int, ...], ...] = ()) -> None:
     """Ask a seat for faces and keep the command; it runs again from its start when they are entered."""
     table = step.table
     if table.suspended is not None and not faces:
@@ -163,7 +165,6 @@ def _suspend(step: Step, act: Act, need: NeedFaces, *, command: Any = None, by: 
         "",
         suspended=Suspended(by=by or act.by, command=plain(act.command if command is None else command), prompt=prompt.id, faces=faces),
     )
-    return step
 
 
 def _answer(step: Step, command: c.Answer) -> None:
@@ -193,9 +194,11 @@ def _enter_faces(step: Step, prompt: Prompt, ints: tuple[int, ...]) -> None:
         dispatch(trial, again)
         after(trial)
     except NeedFaces as need:
+        step.discard(trial)
         _suspend(step, Act(by=suspended.by, command=again), need, faces=faces)
         return
     except Rejected as refusal:
+        step.discard(trial)
         # The table changed while the dice rolled: the action is off, and who asked for it is told why. Nobody else is told
         # the faces: the roll may have been a secret one.
         told = dict.fromkeys((suspended.by, prompt.to, *step.gms()))

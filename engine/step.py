@@ -95,6 +95,7 @@ class Step:
         self._events: list[Event] = []
         self._rolls: list[RolledFact] = []
         self._idents: list[str] = []
+        self._tried: list[str] = []
         self._drawn: list[Drawn] = []
 
     # --- reading -------------------------------------------------------------------------------------------------
@@ -391,6 +392,11 @@ class Step:
         now = self.table.paused_ms if self.table.paused else self.now_ms
         return now + minutes * 60_000 if minutes else None
 
+    def discard(self, other: Step) -> None:
+        """`other`, a step of the same session, is thrown away for this one. The ids it drew are recorded all the same: an audit takes
+        the same way and asks for them again, by the same numbers."""
+        self._tried = max(self._tried, other._tried, other._idents, key=len)
+
     def take_over(self, other: Step) -> None:
         """Become `other`, a step of the same session, but for who acts: an answer that completes somebody else's command."""
         by = self.by
@@ -435,7 +441,7 @@ class Step:
             events=tuple(self._events),
             changes=tuple(changes),
             rolls=tuple(self._rolls),
-            idents=tuple(self._idents),
+            idents=tuple(self._idents if len(self._idents) >= len(self._tried) else self._tried),
             drawn=tuple(self._drawn),
             past=self.past,
             schema=(self.header.schema, self.header.ruleset_schema),

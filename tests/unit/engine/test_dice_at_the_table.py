@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
+
 import engine
-from engine import ScriptedDice
+from engine import Rejected, ScriptedDice
 from engine.dice import stream_key
+from engine.rulesets.duel import Duel
+from engine.step import Step
+from engine.talk import fact
 from tests.support.table import Table
 
 
@@ -223,3 +228,25 @@ def test_the_audit_says_ok_and_counts_the_entered_rolls_as_unproven() -> None:
     assert found.verdict == "ok"
     assert found.dice is not None
     assert (found.dice.unproven, found.dice.checked) == (1, 0)
+
+
+def test_ids_that_a_suspended_action_drew_are_recorded_whatever_becomes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit runs it again from its start and asks for them: when it waits for faces, and when it is off in the end."""
+
+    def wordy(rules: Duel, step: Step, command: object) -> None:
+        ids = [step.ident("x") for _ in range(3)]
+        rolled = step.roll(1, 6, purpose="test", actor="ann")
+        if step.combatants["c1"].out:
+            raise Rejected("not_now", "Too late.")
+        step.emit("duel.wordy", "Said.", ids=ids, rolls=[fact(rolled)])
+
+    monkeypatch.setattr(Duel, "apply", wordy)
+    table = Table()
+    table.do("gm", "gm.dice", do="physical")
+    for off in (False, True):
+        table.do("ann", "brace", combatant="c1")
+        table.do("gm", "gm.set", kind="combatants", id="c1", field="out", value=off)
+        table.answer(kind="dice", ints=(4,))
+        assert [one.type for one in table.events] == (["dice.refused"] if off else ["duel.wordy"])
+    assert table.audit().executed == len(table.entries)
+    assert table.audit().difference is None
