@@ -175,7 +175,8 @@ def wound(
     fields["hp"] = hp
     counted = suffered if switch(step, "crit_after_dr") else before_dr
     is_critical = (counted >= critical_at(s) or fated) and (kind != "radiation" or bool(switch(step, "radiation_can_crit")))
-    falls = hp == 0 and not s.dying and s.hp > 0
+    # Also somebody who was stable without a hit point, and is hurt again.
+    falls = hp == 0 and not s.dying and not s.out
     if falls and switch(step, "zero_hp_extra") == "crit_success":
         count = 1 + critical
     else:

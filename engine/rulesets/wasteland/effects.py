@@ -155,7 +155,8 @@ def _persistent(blow: Blow, effect: Effect) -> None:
     """The weapon's damage again at the end of the next turns (switches `persistent_rounds`, `persistent_mode`)."""
     step = blow.step
     target: Survivor = step.combatants[blow.target]
-    if target.out or not blow.total:
+    anew = switch(step, "persistent_mode") == "reroll" and blow.weapon.dice
+    if target.out or not (blow.total or anew):
         return
     rounds = blow.effects + (switch(step, "persistent_rounds") == "1+effects")
     kind = effect.type or blow.weapon.type

@@ -23,9 +23,14 @@ def pair_for(patient: Survivor) -> Pair:
     return Pair(attribute="INT", skill="repair" if body.is_robot(patient) else "medicine")
 
 
+def counted(tree: Step | Session, patient: Survivor) -> int:
+    """The injuries that make First Aid and the test against death harder (switch `count_treated`)."""
+    return sum(1 for one in patient.injuries if switch(tree, "count_treated") or not one.treated)
+
+
 def difficulty(tree: Step | Session, medic: Survivor, patient: Survivor, injury: Injury | None = None) -> int:
     """As many as the patient has injuries, 1 more on oneself; machines 2 more (FACTS A10; switch `count_treated`)."""
-    count = sum(1 for one in patient.injuries if switch(tree, "count_treated") or not one.treated)
+    count = counted(tree, patient)
     if body.is_robot(patient):
         count += ROBOT_DIFFICULTY
     if injury is not None and injury.hard:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from engine import turns
-from engine.rulesets.wasteland import body, charges, checks, damage, ending, ground, luck, pools, ready, saves, tables
+from engine.rulesets.wasteland import body, charges, checks, damage, ending, ground, healing, luck, pools, ready, saves, tables
 from engine.rulesets.wasteland.model import Survivor, Turn
 from engine.rulesets.wasteland.pending import Passing
 from engine.rulesets.wasteland.switches import switch
@@ -25,7 +25,8 @@ def turn_started(step: Step, s: Survivor) -> None:
     if s.turn.begun and s.turn.round == number:
         return  # It was cut off, or put off, in the middle: it goes on with what it has left.
     turn = Turn(round=number, stunned=s.stunned, frozen=s.frozen, bleeds=bool(s.injuries) and body.suffers(s, "torso"))
-    step.change("combatants", s.id, turn=turn, guard=0, dash=0, mark="")
+    # The turn takes the stun with it, so that a new one in this very turn is for the next.
+    step.change("combatants", s.id, turn=turn, stunned=False, frozen=False, guard=0, dash=0, mark="")
     if encounter is None:
         return
     ready.expire(step, s, encounter)
@@ -38,7 +39,8 @@ def turn_started(step: Step, s: Survivor) -> None:
         if any(body.able(step.combatants[one]) for one in encounter.order if one in step.combatants):
             step.push(("encounters", encounter.id), Passing(by=s.id))
         if now.dying and s.dying:
-            saves.demand(step, now, saves.ENDURE, len(now.injuries), then="death", range_=2)
+            counted = healing.counted(step, now)
+            saves.demand(step, now, saves.ENDURE, counted, then="death", range_=2)
     elif switch(step, "timing_hold"):
         luck.hold(step, encounter.id, s.id)
 
@@ -52,15 +54,8 @@ def passed(step: Step, encounter_id: str, record: Passing) -> None:
 
 def turn_ended(step: Step, s: Survivor) -> None:
     """Bleeding and burning; what the group cannot save is lost; who ordered Lucky Timing after this turn comes next."""
-    fields: dict[str, Any] = {}
-    if s.turn.stunned:
-        fields["stunned"] = False
-    if s.turn.frozen:
-        fields["frozen"] = False
-    if s.shot_at:
-        fields["shot_at"] = False
-    if fields:
-        step.change("combatants", s.id, **fields)
+    if s.shot_at or s.turn.stunned or s.turn.frozen:
+        step.change("combatants", s.id, shot_at=False, turn=replace(s.turn, stunned=False, frozen=False))
     if s.turn.bleeds:
         _bleed(step, s.id)
     if s.burns:

@@ -15,7 +15,7 @@ from engine.rulesets.wasteland import derived
 from engine.rulesets.wasteland.model import Item, Survivor, Weapon
 from engine.sight import Sight
 
-SEEN = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "prone", "dead", "stunned", "frozen", "unconscious", "body_type")
+SEEN = ("id", "name", "kind", "side", "scene", "zone", "cover", "out", "prone", "dead", "unconscious", "body_type")
 OPEN = ("tier", "level", "hp", "luck", "radiation", "dying")
 
 
@@ -31,6 +31,8 @@ def grade(combatant: Survivor, sight: Sight) -> Hashable | None:
 def view(s: Survivor, seen: Hashable) -> dict[str, Any]:
     """The fields shown, in plain form."""
     shown: dict[str, Any] = {name: getattr(s, name) for name in SEEN}
+    shown["stunned"] = s.stunned or s.turn.stunned
+    shown["frozen"] = s.frozen or s.turn.frozen
     shown["looks"] = derived.condition(s)
     shown["defense"] = derived.defense(s)
     # A concealed weapon is found by a search alone (FACTS A14).
