@@ -5,6 +5,7 @@ import type { Chances as Told } from "dustup-client";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { textOf } from "../game.js";
 import { type Order, type Param, type Picks, commandOf, keyOf, namedBy, same } from "../model/orders.js";
+import { percent } from "../model/fractions.js";
 import { Chances } from "./chances.js";
 import { useGame, useWords } from "./context.js";
 import { Cross } from "./icons.js";
@@ -174,7 +175,12 @@ export function OrderSheet({ order, picks, at, setPicks, give, cancel }: SheetPr
       {order.odds && (
         <div class="odds-slot">{odds ? <Chances odds={odds} /> : <p class="soft small">{trouble || t("odds.asking")}</p>}</div>
       )}
-      <div class="row end">
+      <div class="row end sheet-foot">
+        {odds?.parts?.[0] && (
+          <span class="brief" aria-hidden="true">
+            <b>{percent(odds.parts[0].p)}</b> {names.texts.word("odds", odds.parts[0].name) ?? odds.parts[0].text}
+          </span>
+        )}
         {lacks && <small class="soft">{names.param(lacks)}</small>}
         <Cost order={order} />
         <button type="button" class="plain" onClick={cancel}>
