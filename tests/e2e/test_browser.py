@@ -422,3 +422,23 @@ async def test_a_frame_draws_anew_only_what_it_changed(http: aiohttp.ClientSessi
     await page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert await page.run("[...touched]") == ["c1"]
     assert page.problems == []
+
+
+async def test_a_question_outlives_a_reload_and_is_answered_by_keyboard(http: aiohttp.ClientSession, server: Server, page: Page):
+    """Ann's fighter is struck at; she is asked, loads the page anew, is asked still, answers, and the table goes on."""
+    table = await new_table(http)
+    actor = await server.registry.get(table["session"])
+    await act(http, table, 1, type="gm.move", combatant="c3", scene="mill", zone="yard", near=["c1"])
+    await sit(page, table["seats"]["ann"]["link"], "Anna")
+    await act(http, table, 2, type="gm.turn", encounter=next(iter(actor.session.encounters)), combatant="c3")
+    await act(http, table, 3, type="attack", combatant="c3", target="c1", bold=False)
+    await page.until("document.querySelector('.order-board > .ask[data-type=\"duel.parry?\"]')")
+    await page.until("document.title.startsWith('●')")
+    await page.reload()
+    await at_table(page)
+    await press_on(page, ".order-board > .ask .answer:not(.usual)")
+    await page.until(
+        "!document.querySelector('.ask[data-type=\"duel.parry?\"]') && document.querySelector('[data-type=\"duel.cross\"] .die')"
+    )
+    assert actor.session.combatants["c1"].parried
+    assert page.problems == []
