@@ -8,6 +8,7 @@ const OUT = new URL("../src/messages.ts", import.meta.url);
 /** Constraints that TypeScript cannot express; they stay in the schema. */
 const UNSPOKEN = new Set(["title", "description", "default", "minimum", "maximum", "minLength", "maxLength", "pattern"]);
 const SPOKEN = new Set(["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref"]);
+const ANY_COMMAND = { type: "object", properties: { type: { type: "string" } }, required: ["type"] };
 const SIMPLE = { string: "string", integer: "number", boolean: "boolean", null: "null" };
 
 function comment(text, indent = "") {
@@ -64,7 +65,17 @@ function generate(schema) {
   return text;
 }
 
-const wanted = generate(JSON.parse(readFileSync(SCHEMA, "utf8")));
+/** The schema without the rulesets' commands, which a client takes ready-made from options: a command is any map with a `type`. */
+function withoutRulesets(schema) {
+  const { Command, ...others } = schema.$defs;
+  if (Command.anyOf === undefined) return schema;
+  const rulesets = new Set(Command.anyOf.map((each) => each.$ref.replace("#/$defs/", "")));
+  const kept = Object.entries({ Command: ANY_COMMAND, ...others }).filter(([name]) => !rulesets.has(name.split(".")[0]));
+  kept.sort(([a], [b]) => (a < b ? -1 : 1));
+  return { ...schema, $defs: Object.fromEntries(kept) };
+}
+
+const wanted = generate(withoutRulesets(JSON.parse(readFileSync(SCHEMA, "utf8"))));
 if (process.argv.includes("--check")) {
   let found = "";
   try {
