@@ -138,6 +138,9 @@ def dispatch(step: Step, command: Any, past: Past | None = None) -> None:
         handler(step, command)
     else:
         step.rules.apply(step, command)
+        combatant = getattr(command, "combatant", None)
+        if combatant is not None:
+            turns.used(step, combatant)
 
 
 # --- physical dice -----------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def _turn(session: Session, seat: Seat, encounter: Encounter, lost: tuple[str, .
         for one in encounter.order
         if one not in encounter.acted and one != by.id and one not in lost and turns.can_act(session, one)
     ]
-    if waiting:
+    if waiting and not encounter.begun:
         after = Param(name="after", text="After whom?", choices=tuple(waiting))
         found.append(_table("turn.delay", "Take this turn later", {"combatant": by.id}, (after,), combatant=by.id))
     return found

@@ -207,6 +207,8 @@ class Encounter(Entity, frozen=True, kw_only=True):
     """Who had a turn this round, or gave it up."""
     turn: int = 0
     """Counts turns from 1; a deadline names the turn it is for."""
+    begun: bool = False
+    """True once the current combatant did something in its turn: then it can no longer be delayed."""
     deadline: int | None = None
     pending: tuple[Any, ...] = ()
 

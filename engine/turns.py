@@ -84,7 +84,9 @@ def advance(step: Step, encounter_id: str) -> None:
 def give(step: Step, encounter_id: str, combatant_id: str) -> None:
     """Begin a combatant's turn now. Whoever was cut off and has not acted comes again in order."""
     encounter = step.encounters[encounter_id]
-    step.change("encounters", encounter_id, current=combatant_id, turn=encounter.turn + 1, deadline=step.deadline("deadline.turn"))
+    step.change(
+        "encounters", encounter_id, current=combatant_id, begun=False, turn=encounter.turn + 1, deadline=step.deadline("deadline.turn")
+    )
     combatant = step.combatants[combatant_id]
     step.about(combatant_id, "turn.started", f"{combatant.name}'s turn.", encounter=encounter_id, combatant=combatant_id)
     step.rules.turn_started(step, combatant)
@@ -107,6 +109,8 @@ def delay(step: Step, encounter_id: str, after: str) -> None:
     """Move the running turn to right after another one of this round. Raises Rejected when that one is over."""
     encounter = step.encounters[encounter_id]
     current = encounter.current
+    if encounter.begun:
+        raise Rejected("not_now", f"{step.name(current)} has begun this turn, so it cannot be put off; end it instead.", combatant=current)
     step.combatant(after)  # one that is out of sight is as unknown as none
     if after == current or after not in encounter.order or after in encounter.acted or not can_act(step, after):
         waiting = waiting_for(step, encounter)
@@ -122,6 +126,21 @@ def delay(step: Step, encounter_id: str, after: str) -> None:
         step.about(current, "turn.delayed", text, **told)
     upcoming = following(step, step.encounters[encounter_id])
     give(step, encounter_id, upcoming)
+
+
+def used(step: Step, combatant_id: str) -> None:
+    """A combatant ("" for whose turn it is) did something: the turn that is running has begun."""
+    for encounter in list(step.encounters.values()):
+        was = step.before.encounters.get(encounter.id)
+        same = was is not None and was.turn == encounter.turn and was.current == encounter.current
+        if (
+            same
+            and not encounter.begun
+            and encounter.current
+            and combatant_id in ("", encounter.current)
+            and step.controls(encounter.current)
+        ):
+            step.change("encounters", encounter.id, begun=True)
 
 
 def join(step: Step, encounter_id: str, combatant_id: str, initiative: int | None = None) -> None:

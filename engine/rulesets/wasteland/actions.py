@@ -187,6 +187,8 @@ def assist(step: Step, command: Assist) -> None:
     encounter = turns.encounter_of(step, s)
     if encounter is None or not body.able(s):
         raise Rejected("not_now", "That is for those who fight and can act; outside a fight, join the test.", combatant=s.id)
+    if not body.may_help(step, s, ally):
+        raise Rejected("not_now", f"{s.name} is concealed; to help would give that away.", combatant=s.id)
     promise = Promise(ally=ally.id, pair=Pair(attribute=command.attribute, skill=command.skill))
     if encounter.current == s.id:
         s, _ = turnflow.acting(step, s.id)
@@ -273,6 +275,10 @@ def modify(step: Step, command: GmModify) -> None:
         step.change("combatants", s.id, hindrances=tuple(one for one in s.hindrances if one.id != command.id))
         step.about(s.id, "wasteland.modified", f"{s.name} is rid of a hindrance.", combatant=s.id)
         return
+    places = [zone.id for scene in step.scenes.values() for zone in scene.zones]
+    if command.id in step.combatants or command.id in step.scenes or command.id in places:
+        # Players see what hinders them; the id must not tell them of somebody or some place they do not know.
+        raise Rejected("bad_command", f"'{command.id}' is somebody or some place already; give the hindrance an id of its own.")
     made = Hindrance(
         id=command.id or step.ident("h"),
         amount=command.amount,
@@ -287,7 +293,6 @@ def modify(step: Step, command: GmModify) -> None:
     what = f"next{kind} test is" if made.once else f"{kind.strip()} tests are" if of else "tests are"
     text = f"{s.name}'s {what} {abs(made.amount)} {'harder' if made.amount > 0 else 'easier'}."
     data: dict[str, Any] = {
-        "hindrance": made.id,
         "amount": made.amount,
         "attribute": made.attribute,
         "skill": made.skill,

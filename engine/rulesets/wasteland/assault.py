@@ -171,11 +171,7 @@ def _throw(step: Step, owner: Owner, record: Assault) -> None:
 
 def promised(step: Step, ally: str) -> list[Helping]:
     """Those who promised to assist somebody's next test, which this is: their promises are kept."""
-    found = [
-        Helping(combatant=one.id, how=one.promise.pair)
-        for one in step.combatants.values()
-        if one.promise is not None and one.promise.ally == ally and body.able(one)
-    ]
+    found = [Helping(combatant=one.id, how=one.promise.pair) for one in step.combatants.values() if body.stands_by(step, one, ally)]
     for helping in found:
         step.change("combatants", helping.combatant, promise=None)
     return found

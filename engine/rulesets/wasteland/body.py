@@ -9,9 +9,12 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from engine import zones
 from engine.rulesets.wasteland.derived import has
 from engine.rulesets.wasteland.model import Survivor, Weapon
 from engine.rulesets.wasteland.tables import LOCATION_KINDS
+from engine.session import Session
+from engine.step import Step
 
 MAIN_ARM: Mapping[str, str] = {"person": "armR", "hover_robot": "arm1"}
 """The arm that holds a weapon unless the weapon says otherwise; bodies without arms hold nothing."""
@@ -78,3 +81,14 @@ def dropped(s: Survivor, at: str) -> tuple[Weapon, ...]:
         return arm_of(s, one) == at or has(one, "two_handed") > 0
 
     return tuple(replace(one, drawn=False, at=s.zone) if falls(one) else one for one in s.weapons)
+
+
+def may_help(tree: Step | Session, helper: Survivor, ally: Survivor) -> bool:
+    """Whether a helper can lend a hand: able, and not concealed beside an ally who is not, since a roll names all who take part."""
+    return able(helper) and (not zones.concealed(tree, helper) or zones.concealed(tree, ally))
+
+
+def stands_by(tree: Step | Session, helper: Survivor, ally_id: str) -> bool:
+    """Whether this one promised to assist the ally's next test, and can (Assist)."""
+    ally = tree.combatants.get(ally_id)
+    return helper.promise is not None and helper.promise.ally == ally_id and ally is not None and may_help(tree, helper, ally)

@@ -132,7 +132,7 @@ def _attack(session: Session, sight: Sight, lost: frozenset[str], command: Attac
         helpers = [
             count(1, derived.target_number(one, one.promise.pair), _crit(session, one, one.promise.pair), 20)
             for one in session.combatants.values()
-            if one.promise is not None and one.promise.ally == by.id and body.able(one)
+            if body.stands_by(session, one, by.id)
         ]
         dist = _with_help(dist, helpers, bool(switch(session, "assist_gate")))
     passed, parts = _parts(dist, difficulty)
@@ -270,9 +270,7 @@ def _test(session: Session, sight: Sight, command: RollTest) -> Odds:
         )
     pairs = dict.fromkeys(record.group, record.pair)
     pairs.update({one.combatant: one.how for one in test.helpers})
-    pairs.update(
-        {one.id: one.promise.pair for one in session.combatants.values() if one.promise is not None and one.promise.ally == test.by}
-    )
+    pairs.update({one.id: one.promise.pair for one in session.combatants.values() if body.stands_by(session, one, test.by)})
     helpers = []
     for one, how in pairs.items():
         helper = session.combatants.get(one)

@@ -305,6 +305,8 @@ def _test(session: Session, seat: Seat, test: Test, lost: frozenset[str]) -> lis
             helper = session.combatants.get(one)
             if helper is None or not body.able(helper) or one in testlife.participants(test) or one in (record.opponent, *record.group):
                 continue
+            if zones.concealed(session, helper) and not test.hidden:
+                continue
             if helper.scene == by.scene and by.id not in lost:
                 found.append(_option("wasteland.help", f"Help {by.name}: {test.label}", helper, "test.join", test=test.id))
     return found

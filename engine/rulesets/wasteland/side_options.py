@@ -110,6 +110,7 @@ def _waiting(session: Session, by: Survivor, encounter: Encounter, lost: frozens
         and session.combatants[one].side == by.side
         and body.able(session.combatants[one])
         and session.combatants[one].scene == by.scene
+        and body.may_help(session, by, session.combatants[one])
     ]
     if allies and by.promise is None:
         param = Param(name="ally", text="Whom?", choices=tuple(allies))
@@ -174,7 +175,7 @@ def _levels(s: Survivor) -> list[Option]:
 
 def _give_up(session: Session, encounter: Encounter, s: Survivor, lost: frozenset[str]) -> list[Option]:
     ally = session.combatants.get(encounter.current)
-    if ally is None or ally.id in lost or ally.side != s.side or ally.out or ally.scene != s.scene:
+    if ally is None or ally.id in lost or ally.side != s.side or ally.out or ally.scene != s.scene or not body.may_help(session, s, ally):
         return []
     text = f"Give up the turn to help {ally.name}"
     return [_people(s, "assist", text, ally=ally.id, attribute="AGI", skill="athletics")]

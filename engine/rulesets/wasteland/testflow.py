@@ -334,9 +334,8 @@ def _promised(step: Step, test: Test) -> dict[str, Pair]:
     """Those who promised to assist the next test of who attempts it (Assist); the promise is kept now."""
     found: dict[str, Pair] = {}
     for one in list(step.combatants.values()):
-        promise = one.promise
-        if promise is not None and promise.ally == test.by and body.able(one):
-            found[one.id] = promise.pair
+        if body.stands_by(step, one, test.by):
+            found[one.id] = one.promise.pair
             step.change("combatants", one.id, promise=None)
     return found
 

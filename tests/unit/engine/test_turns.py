@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engine
 from engine import Setup, rulesets, turns
 from engine.commands import ZoneSpec
 from engine.rulesets.duel import Duel
@@ -234,3 +235,26 @@ def test_a_ruleset_may_change_the_order_of_a_round_as_it_begins_or_end_the_fight
         end(table)
     assert not table.session.encounters
     assert table.audit().verdict == "ok"
+
+
+def test_a_turn_that_has_begun_cannot_be_put_off_and_so_taken_twice():
+    table = Table()
+    by, seat = table.current, table.holder()
+    assert "turn.delay" in {option.type for option in engine.options_of(table.rules, table.session, seat)}
+    table.do(seat, "brace", combatant=by)
+    assert "turn.delay" not in {option.type for option in engine.options_of(table.rules, table.session, seat)}
+    waiting = next(one for one in table.encounter.order if one != by)
+    table.refused(seat, "not_now", "turn.delay", combatant=by, after=waiting)
+    table.do(seat, "turn.end", combatant=by)
+    fresh = engine.options_of(table.rules, table.session, table.holder())
+    assert "turn.delay" in {option.type for option in fresh}, "the next turn is fresh"
+
+
+def test_what_others_do_does_not_begin_a_turn():
+    table = Table()
+    by, seat = table.current, table.holder()
+    table.do("gm", "chat", text="Well?")
+    table.do("gm", "test.propose", combatant=next(one for one in table.session.combatants if one != by))
+    waiting = next(one for one in table.encounter.order if one != by)
+    table.do(seat, "turn.delay", combatant=by, after=waiting)
+    assert table.current == waiting
