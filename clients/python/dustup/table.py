@@ -191,7 +191,7 @@ class Table:
         return self._ack(await self.client._ask("salt", self.session, {"salt": text}, ordered=True))
 
     async def options(self) -> Options:
-        """What this seat may do now: a list of {type, text, command, params, cost, combatant?, prompt?}."""
+        """What this seat may do now: a list of {type, text, command, params, cost, combatant?, odds?, group?}."""
         answer = await self.client._ask("options", self.session, {})
         options = Options(answer.get("options") or [])
         options.v = answer.get("v", 0)
